@@ -1,0 +1,64 @@
+"""Remit: skill packs for language-model agents, each held to its permission.
+
+The names below are imported when they are first used, so that `import remit` stays light.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remit.agent import Agent as Agent
+    from remit.deployment import Deployment as Deployment
+    from remit.errors import RemitError as RemitError
+    from remit.local_skills import skill as skill
+    from remit.loop.outcome import RunResult as RunResult
+    from remit.models.openai import OpenAIModel as OpenAIModel
+    from remit.models.protocol import Model as Model
+    from remit.models.scripted import ScriptedModel as ScriptedModel
+    from remit.values import Call as Call
+    from remit.values import Result as Result
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Agent": "remit.agent",
+    "Call": "remit.values",
+    "Deployment": "remit.deployment",
+    "Model": "remit.models.protocol",
+    "OpenAIModel": "remit.models.openai",
+    "RemitError": "remit.errors",
+    "Result": "remit.values",
+    "RunResult": "remit.loop.outcome",
+    "ScriptedModel": "remit.models.scripted",
+    "skill": "remit.local_skills",
+}
+
+__all__ = [
+    "Agent",
+    "Call",
+    "Deployment",
+    "Model",
+    "OpenAIModel",
+    "RemitError",
+    "Result",
+    "RunResult",
+    "ScriptedModel",
+    "__version__",
+    "skill",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'remit' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

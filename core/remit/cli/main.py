@@ -1,0 +1,90 @@
+"""The commands of `remit`: which there are, what they say of themselves, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from remit.cli import screen
+from remit.errors import RemitError
+
+COMMANDS: Mapping[str, str] = {
+    "init": "make a deployment in this folder",
+    "trust": "accept the remit.toml and remit.lock of this folder",
+    "run": "answer one question",
+    "chat": "talk, turn by turn",
+    "call": "call one skill through the whole pipeline, without a model",
+    "packs": "list, inspect, enable, disable and try packs",
+    "audit": "show what every skill may do, and who enforces it",
+    "log": "show what happened",
+    "doctor": "show what this machine can enforce",
+}
+"""Command to the line that `remit --help` shows; each lives in `remit.cli.<command>`."""
+
+EPILOG = """\
+example:
+  remit init --yes
+  remit packs enable calc
+  remit call calc.evaluate '{"expression": "15% of 240"}'
+  remit run "How much is 15% of 240?"
+
+exit codes: 0 done, 1 failed, stopped or refused, 2 wrong usage, 3 parked, 4 widens, 5 cannot be ranked
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our exit code and a next step in its errors."""
+
+    def error(self, message: str) -> NoReturn:
+        """Write what is wrong and how to get help; exit with 2."""
+        screen.warn(f"{self.prog}: {message}")
+        screen.warn(f"try: {self.prog} --help")
+        raise SystemExit(2)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit code. Never raises for a user's mistake."""
+    screen.prepare()
+    try:
+        return _run(arguments)
+    except RemitError as error:
+        screen.warn(screen.styled("error: ", "red", sys.stderr) + screen.visible(str(error)))
+        if error.remedy:
+            screen.warn(f"  next: {screen.visible(error.remedy)}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        screen.warn("interrupted")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="remit",
+        description="Skill packs for language-model agents, each held to its permission.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="command", parser_class=Parser)
+    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=line,
+            description=line.capitalize() + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == chosen:
+            import_module(f"remit.cli.{name}").configure(command)
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    code: int = options.action(options)
+    return code

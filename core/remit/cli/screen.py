@@ -1,0 +1,107 @@
+"""What the command line writes: plain text that survives any terminal, colour only on one, JSON on request."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TextIO
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "blue"]
+
+CODES: Mapping[Style, str] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+}
+
+
+def prepare() -> None:
+    """Make standard output and error write any text without raising, whatever the locale's encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Say whether colour and moving text may go to `stream`."""
+    try:
+        return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    except ValueError:
+        return False
+
+
+def styled(text: str, style: Style, stream: TextIO | None = None) -> str:
+    """Return `text` in a style where `stream` (standard output by default) is a terminal."""
+    if not is_terminal(stream or sys.stdout):
+        return text
+    return f"\x1b[{CODES[style]}m{text}\x1b[0m"
+
+
+def visible(text: str) -> str:
+    """Return `text` with control, format and direction characters made visible; it may come from a pack."""
+    return "".join(character if _harmless(character) else _escaped(character) for character in text)
+
+
+def _harmless(character: str) -> bool:
+    if character in "\n\t" or (character.isascii() and character.isprintable()):
+        return True
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def _escaped(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
+
+
+def say(text: str = "") -> None:
+    """Write one line to standard output."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def warn(text: str) -> None:
+    """Write one line to standard error."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def say_json(value: Any) -> None:
+    """Write `value` as indented JSON, in ASCII so that it passes through any terminal or pipe."""
+    import json
+
+    say(json.dumps(value, indent=2, ensure_ascii=True, default=str))
+
+
+def width(text: str) -> int:
+    """Return how many columns `text` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows under headings, aligned in columns, without trailing spaces."""
+    lines = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
+    widths = [max(width(row[column]) for row in [list(headings), *lines]) for column in range(len(headings))]
+    heading = _line(headings, widths)
+    return "\n".join([styled(heading, "bold"), *(_line(row, widths) for row in lines)])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (size - width(cell)) for cell, size in zip(cells, widths, strict=True))
+    return "  ".join(padded).rstrip()
+
+
+def clipped(text: str, columns: int) -> str:
+    """Return `text` on one line of at most `columns` columns, with a mark where it was cut."""
+    flat = " ".join(visible(text).split())
+    if width(flat) <= columns:
+        return flat
+    while width(flat) > columns - 3:
+        flat = flat[:-1]
+    return flat + "..."

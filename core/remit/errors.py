@@ -1,0 +1,105 @@
+"""Errors of Remit, by who can act on them.
+
+RemitError
+├── SetupError            the author's or deployer's mistake
+│   ├── UsageError        a command or call was used wrongly (exit code 2)
+│   ├── ManifestError     a pack's manifest is missing or wrong
+│   ├── SchemaError       a skill's JSON Schema is outside the accepted set
+│   ├── PackError         a pack cannot be used
+│   ├── DeploymentError   remit.toml is missing or wrong
+│   │   └── NotTrusted    nobody has accepted this deployment yet
+│   ├── LockError         remit.lock is missing, unreadable or does not fit
+│   └── PolicyError       a rule or grant that must not load
+├── RunError              a run failed through no fault of the model
+│   ├── ModelError        the model's endpoint is down, refuses, or answers rubbish
+│   ├── EnforcementError  this machine cannot confine skills as the deployment demands
+│   └── StateError        state.db cannot be read or written
+└── ToldError             what the model is told, as a result
+    ├── InvalidCall       unknown skill or arguments that do not fit
+    └── DeniedCall        policy or a person refused
+"""
+
+from __future__ import annotations
+
+
+class RemitError(Exception):
+    """Base of every error that Remit raises on purpose.
+
+    Attributes:
+        remedy: what to do next, one line or command; empty when there is nothing to add.
+        exit_code: the exit code of the command line (see README, "Exit codes").
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        self.remedy = remedy
+        super().__init__(message)
+
+
+class SetupError(RemitError):
+    """A mistake of a pack's author or of a deployer."""
+
+
+class UsageError(SetupError):
+    """A command or function was used wrongly."""
+
+    exit_code = 2
+
+
+class ManifestError(SetupError):
+    """A `pack.toml` is missing, unreadable, or says something unknown."""
+
+
+class SchemaError(SetupError):
+    """A JSON Schema uses what Remit does not accept from a pack."""
+
+
+class PackError(SetupError):
+    """A pack cannot be used: it collides, is broken, or has drifted from its lock."""
+
+
+class DeploymentError(SetupError):
+    """A `remit.toml` is missing, unreadable, or says something unknown."""
+
+
+class NotTrusted(DeploymentError):
+    """Nobody has accepted this deployment on this machine yet."""
+
+
+class LockError(SetupError):
+    """A `remit.lock` is unreadable or does not fit what is installed."""
+
+
+class PolicyError(SetupError):
+    """A rule or grant that cannot be held, or can never match."""
+
+
+class RunError(RemitError):
+    """A run failed through no fault of the model."""
+
+
+class ModelError(RunError):
+    """The model's endpoint is down, refuses, or answers what cannot be read."""
+
+
+class EnforcementError(RunError):
+    """This machine cannot confine skills as the deployment demands."""
+
+
+class StateError(RunError):
+    """`state.db` cannot be read or written, so nothing may run."""
+
+
+class ToldError(RemitError):
+    """Something that the model is told as a result; it never ends a run."""
+
+
+class InvalidCall(ToldError):
+    """The call names no known skill, or its arguments do not fit."""
+
+    exit_code = 2
+
+
+class DeniedCall(ToldError):
+    """Policy or a person refused the call."""

@@ -1,0 +1,1 @@
+"""Arithmetic skills: a thin door to `remit_sandbox.calculate`."""

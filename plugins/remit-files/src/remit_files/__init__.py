@@ -1,0 +1,1 @@
+"""File skills for granted folders."""

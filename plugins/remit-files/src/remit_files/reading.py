@@ -1,0 +1,144 @@
+"""Handlers of the pack `files` that change nothing."""
+
+import os
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from remit_files.places import located, shown
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of the largest file that is searched or read in one go."""
+
+LONGEST_LINE = 400
+"""Characters of a line that a search shows."""
+
+
+def list_files(
+    ctx,
+    folder: str = ".",
+    pattern: str = "*",
+    recursive: bool = False,
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200,
+) -> dict[str, Any]:
+    """List the files and folders of a folder. Use it to find out what there is before reading.
+
+    Args:
+        folder: folder inside the workspace, "." for the workspace itself.
+        pattern: names to show, with * and ?, for example "*.csv".
+        recursive: also list what is in subfolders.
+        limit: most entries to return.
+
+    Returns:
+        Entries with path, kind (file or folder) and size in bytes, and whether the list was cut.
+    """
+    place = located(ctx, folder)
+    if not place.is_dir():
+        raise NotADirectoryError(f"{folder!r} is not a folder")
+    entries: list[dict[str, Any]] = []
+    for entry in walk(place, recursive):
+        if fnmatch(entry.name, pattern):
+            if len(entries) == limit:
+                return {"entries": entries, "cut": True}
+            entries.append(described(ctx, entry))
+    return {"entries": entries, "cut": False}
+
+
+def read_file(
+    path: str,
+    ctx,
+    start_line: Annotated[int, Field(ge=1)] = 1,
+    lines: Annotated[int, Field(ge=1, le=5000)] = 500,
+) -> dict[str, Any]:
+    """Read a text file, or some of its lines. Use it when the content of a known file is needed.
+
+    Args:
+        path: file inside the workspace.
+        start_line: first line to return, counted from 1.
+        lines: most lines to return.
+
+    Returns:
+        The text, the numbers of its first line and of the lines in the whole file.
+    """
+    content = text_of(located(ctx, path), path).splitlines()
+    part = content[start_line - 1 : start_line - 1 + lines]
+    return {
+        "text": "\n".join(part),
+        "start_line": start_line,
+        "lines": len(part),
+        "total_lines": len(content),
+    }
+
+
+def search(
+    text: Annotated[str, Field(min_length=1, max_length=500)],
+    ctx,
+    folder: str = ".",
+    pattern: str = "*",
+    case_sensitive: bool = False,
+    limit: Annotated[int, Field(ge=1, le=500)] = 50,
+) -> dict[str, Any]:
+    """Find the lines that contain a text, in all files of a folder. Use it to find where something is written.
+
+    Args:
+        text: the words to look for, exactly as written (no wildcards).
+        folder: folder inside the workspace, or one file.
+        pattern: names of files to search, with * and ?, for example "*.csv".
+        case_sensitive: tell upper from lower case.
+        limit: most lines to return.
+
+    Returns:
+        Matches with path, line number and line, and whether there were more.
+    """
+    place = located(ctx, folder)
+    wanted = text if case_sensitive else text.casefold()
+    matches: list[dict[str, Any]] = []
+    for entry in [place] if place.is_file() else walk(place, recursive=True):
+        if not fnmatch(entry.name, pattern):
+            continue
+        for number, line in searchable_lines(entry):
+            if wanted in (line if case_sensitive else line.casefold()):
+                if len(matches) == limit:
+                    return {"matches": matches, "cut": True}
+                matches.append({"path": shown(ctx, entry), "line": number, "text": line[:LONGEST_LINE]})
+    return {"matches": matches, "cut": False}
+
+
+def walk(folder: Path, recursive: bool) -> Iterator[Path]:
+    """Yield what is in `folder`, sorted by name; links are not followed."""
+    for entry in sorted(os.scandir(folder), key=lambda found: found.name):
+        yield Path(entry.path)
+        if recursive and entry.is_dir(follow_symlinks=False):
+            yield from walk(Path(entry.path), recursive)
+
+
+def described(ctx: Any, entry: Path) -> dict[str, Any]:
+    """Return one entry of a listing."""
+    kind = "folder" if entry.is_dir() else "file"
+    return {"path": shown(ctx, entry), "kind": kind, "bytes": entry.lstat().st_size if kind == "file" else 0}
+
+
+def text_of(place: Path, path: str) -> str:
+    """Return the text of a file; an error says when it is missing, too large, or no text."""
+    if place.is_dir():
+        raise IsADirectoryError(f"{path!r} is a folder; list it with list_files")
+    if place.stat().st_size > LARGEST:
+        raise ValueError(f"{path!r} is larger than {LARGEST} bytes; search it instead")
+    data = place.read_bytes()
+    if b"\x00" in data[:8192]:
+        raise ValueError(f"{path!r} is not a text file")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def searchable_lines(place: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a text file; nothing for what is no readable text."""
+    try:
+        if not place.is_file() or place.is_symlink():
+            return
+        content = text_of(place, place.name)
+    except (OSError, ValueError):
+        return
+    yield from enumerate(content.splitlines(), start=1)

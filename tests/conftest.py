@@ -1,0 +1,31 @@
+"""What every test shares: a private state folder, and the skip of confinement tests where nothing can confine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+def _missing_confinement() -> tuple[str, ...]:
+    from remit_sandbox.probe import probe
+
+    return probe().missing
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("confinement")]
+    missing = _missing_confinement() if marked else ()
+    for item in marked if missing else ():
+        item.add_marker(pytest.mark.skip(reason="this machine cannot confine: " + "; ".join(missing)))
+
+
+@pytest.fixture(autouse=True)
+def private_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep every test out of the user's own state folder."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("REMIT_STATE", str(folder))
+    monkeypatch.delenv("REMIT_TRUST", raising=False)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
