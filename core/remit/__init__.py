@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from remit.agent import Agent as Agent
-    from remit.deployment import Deployment as Deployment
+    from remit.deployment.deployment import Deployment as Deployment
     from remit.errors import RemitError as RemitError
     from remit.local_skills import skill as skill
     from remit.loop.outcome import RunResult as RunResult
@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Agent": "remit.agent",
     "Call": "remit.values",
-    "Deployment": "remit.deployment",
+    "Deployment": "remit.deployment.deployment",
     "Model": "remit.models.protocol",
     "OpenAIModel": "remit.models.openai",
     "RemitError": "remit.errors",

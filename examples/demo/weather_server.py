@@ -36,16 +36,16 @@ class City:
 
 
 _TABLE = """
-Beijing  | 北京   | China          | Beijing         | 39.9075  | 116.3972 | Asia/Shanghai    | 25.0 | 38 | 9.4  | 0  | 5
-Shanghai | 上海   | China          | Shanghai        | 31.2222  | 121.4581 | Asia/Shanghai    | 28.5 | 71 | 14.0 | 61 | 70
-Paris    | 巴黎   | France         | Ile-de-France   | 48.8534  | 2.3488   | Europe/Paris     | 18.2 | 55 | 11.5 | 2  | 20
-London   | 伦敦   | United Kingdom | England         | 51.5085  | -0.1257  | Europe/London    | 15.6 | 78 | 18.4 | 63 | 80
-Madrid   | 马德里 | Spain          | Madrid          | 40.4165  | -3.7026  | Europe/Madrid    | 31.4 | 24 | 7.9  | 1  | 0
-Berlin   | 柏林   | Germany        | Berlin          | 52.5244  | 13.4105  | Europe/Berlin    | 17.3 | 60 | 13.0 | 3  | 35
-Tokyo    | 东京   | Japan          | Tokyo           | 35.6895  | 139.6917 | Asia/Tokyo       | 26.8 | 66 | 10.1 | 80 | 55
-New York | 纽约   | United States  | New York        | 40.7143  | -74.006  | America/New_York | 22.1 | 50 | 12.6 | 2  | 15
-Sydney   | 悉尼   | Australia      | New South Wales | -33.8678 | 151.2073 | Australia/Sydney | 14.9 | 59 | 16.2 | 0  | 10
-Oslo     | 奥斯陆 | Norway         | Oslo            | 59.9127  | 10.7461  | Europe/Oslo      | -3.5 | 82 | 6.3  | 73 | 60
+Beijing  | 北京 | China          | Beijing         | 39.9075  | 116.3972 | Asia/Shanghai    | 25.0 | 38 | 9.4  | 0 | 5
+Shanghai | 上海 | China          | Shanghai        | 31.2222  | 121.4581 | Asia/Shanghai    | 28.5 | 71 | 14.0 | 61 | 70
+Paris    | 巴黎 | France         | Ile-de-France   | 48.8534  | 2.3488   | Europe/Paris     | 18.2 | 55 | 11.5 | 2 | 20
+London   | 伦敦 | United Kingdom | England         | 51.5085  | -0.1257  | Europe/London    | 15.6 | 78 | 18.4 | 63 | 80
+Madrid   | 马德里 | Spain          | Madrid          | 40.4165  | -3.7026  | Europe/Madrid    | 31.4 | 24 | 7.9  | 1 | 0
+Berlin   | 柏林 | Germany        | Berlin          | 52.5244  | 13.4105  | Europe/Berlin    | 17.3 | 60 | 13.0 | 3 | 35
+Tokyo    | 东京 | Japan          | Tokyo           | 35.6895  | 139.6917 | Asia/Tokyo       | 26.8 | 66 | 10.1 | 80 | 55
+New York | 纽约 | United States  | New York        | 40.7143  | -74.006  | America/New_York | 22.1 | 50 | 12.6 | 2 | 15
+Sydney   | 悉尼 | Australia      | New South Wales | -33.8678 | 151.2073 | Australia/Sydney | 14.9 | 59 | 16.2 | 0 | 10
+Oslo     | 奥斯陆 | Norway       | Oslo            | 59.9127  | 10.7461  | Europe/Oslo      | -3.5 | 82 | 6.3  | 73 | 60
 """
 
 

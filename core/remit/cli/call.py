@@ -1,0 +1,101 @@
+"""`remit call`: one call through the whole pipeline, without a model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from remit.cli import screen
+from remit.cli.opening import add_folder, add_json, add_read_only, approver, opened, piped, read_only, whole
+
+if TYPE_CHECKING:
+    from remit.deployment.deployment import Deployment
+    from remit.pipeline.events import PipelineEvent
+    from remit.values import Result, Status
+
+EXIT_CODES: Mapping[Status, int] = {"ok": 0, "invalid": 2, "parked": 3}
+"""Status of the call to exit code; 1 for every other."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser.epilog = """\
+examples:
+  remit call calc.evaluate '{"expression": "2 + 2"}'
+  remit call files.read_file '{"path": "notes.txt"}' --json
+  echo '{"city": "Oslo"}' | remit call weather.get_weather -
+
+--json prints {"status", "result", "reason", "duration"}.
+exit codes: 0 ok, 1 denied, failed or timed out, 2 invalid, 3 parked
+"""
+    parser.add_argument("skill", help="the skill, as PACK.SKILL")
+    parser.add_argument("arguments", nargs="?", default="", help="its arguments as JSON; - reads standard input")
+    add_folder(parser)
+    add_json(parser)
+    add_read_only(parser)
+    parser.set_defaults(action=call)
+
+
+def call(options: argparse.Namespace) -> int:
+    """Make the call, print its result, return the exit code of its status."""
+    arguments = piped() if options.arguments == "-" else whole(options.arguments)
+    with opened(options, quiet=options.json) as deployment:
+        result = make(deployment, options.skill, arguments, mode=read_only(options))
+    show(result, as_json=options.json)
+    return EXIT_CODES.get(result.status, 1)
+
+
+def make(deployment: Deployment, skill: str, arguments: str, *, mode: Any = False, on_event: Any = None) -> Result:
+    """Take one call through the pipeline of `deployment`, asked by a person."""
+    import asyncio
+    import secrets
+
+    from remit.pipeline.pipeline import Pipeline
+    from remit.state.store import State
+    from remit.values import Call
+
+    with State(deployment.state_folder) as state:
+        pipeline = Pipeline(
+            skills=deployment.skills,
+            rules=deployment.rules,
+            state=state,
+            sandbox=deployment.sandbox,
+            approver=approver(),
+            unattended=deployment.config.defaults.unattended,
+            principal=deployment.principal,
+            read_only=mode,
+            on_event=on_event or progress,
+        )
+        asked = Call(id="c1", skill=skill, arguments=arguments, session=secrets.token_hex(8), asked_by="person")
+        return asyncio.run(pipeline.call(asked))
+
+
+def progress(event: PipelineEvent) -> None:
+    """Show on standard error what a skill says while it runs."""
+    if event.kind == "progress":
+        screen.warn(f"  {screen.visible(event.skill)}: {screen.clipped(event.text, 100)}")
+
+
+def show(result: Result, *, as_json: bool) -> None:
+    """Print a result: the text that a model would read, or the JSON form."""
+    if as_json:
+        screen.say_json(plain(result))
+    elif result.status == "ok":
+        screen.say(screen.visible(result.text))
+        for other in result.follow_ups:
+            screen.say(f"follow-up {other.skill}: {other.status}: {screen.visible(other.text)}")
+    else:
+        screen.warn(f"{result.status}: {screen.visible(result.text)}")
+        if result.remedy:
+            screen.warn(f"  next: {screen.visible(result.remedy)}")
+
+
+def plain(result: Result) -> dict[str, Any]:
+    """Return a result in the form that `--json` prints."""
+    return {
+        "status": result.status,
+        "result": result.value,
+        "reason": result.reason,
+        "duration": round(result.duration, 6),
+    }

@@ -1,0 +1,135 @@
+"""`remit init`: a new deployment."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from remit.cli import screen
+from remit.cli.opening import add_folder, agreed, warn_problems
+
+if TYPE_CHECKING:
+    from remit.deployment.config import ModelConfig
+    from remit.models.nearby import Endpoint
+    from remit_sandbox.values import Enforcement
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser.epilog = """\
+examples:
+  remit init                       ask for workspace, endpoint and packs
+  remit init --yes                 take the defaults: ./workspace, no pack
+  remit init --yes --packs calc,files --model qwen3 --base-url http://127.0.0.1:11434/v1
+"""
+    parser.add_argument("--yes", action="store_true", help="take the defaults, ask nothing")
+    parser.add_argument("--workspace", help="folder that packs may be given (default: workspace)")
+    parser.add_argument("--packs", help="packs to enable with what they ask for, separated by commas")
+    parser.add_argument("--model", help="name of the model")
+    parser.add_argument("--base-url", help="any OpenAI-compatible endpoint")
+    parser.add_argument("--api-key", metavar="REF", help="where the key is kept: env:NAME, file:PATH or keyring:...")
+    parser.add_argument("--enforcement", choices=["kernel", "available"], help="see `remit doctor`")
+    add_folder(parser)
+    parser.set_defaults(action=init)
+
+
+def init(options: argparse.Namespace) -> int:
+    """Ask what is missing, show what will be made, make it."""
+    from remit.deployment.init import init as propose
+
+    asking = not options.yes and sys.stdin.isatty()
+    workspace = options.workspace or (_ask("workspace", "workspace") if asking else "workspace")
+    model = _model(options, asking=asking)
+    packs = options.packs if options.packs is not None else (_ask_packs() if asking else "")
+    proposal = propose(
+        options.folder,
+        workspace=workspace,
+        model=model,
+        packs=[name.strip() for name in packs.split(",") if name.strip()],
+        enforcement=options.enforcement or _enforcement(asking=asking),
+    )
+    for line in proposal.lines:
+        screen.say(screen.visible(line))
+    if asking and not agreed("Make this?", yes=False):
+        screen.warn("nothing was made")
+        return 1
+    started = proposal.apply()
+    screen.say(f"made {started.path}")
+    for name in started.enabled:
+        screen.say(f"enabled {name}")
+    warn_problems(started.problems)
+    screen.say("next: remit packs list; remit packs enable NAME")
+    return 1 if started.problems else 0
+
+
+def _model(options: argparse.Namespace, *, asking: bool) -> ModelConfig | None:
+    from remit.deployment.config import ModelConfig
+
+    if options.model or options.base_url:
+        return _config(options.model or "", options.base_url or "", options.api_key)
+    if not asking:
+        return None
+    found = _choose()
+    if found is None:
+        return None
+    return ModelConfig(name=_ask("model", found.model), base_url=found.base_url, api_key=found.api_key)
+
+
+def _config(name: str, base_url: str, api_key: str | None) -> ModelConfig:
+    from pydantic import ValidationError
+
+    from remit.deployment.config import ModelConfig
+    from remit.errors import UsageError
+
+    given = {"name": name, "base_url": base_url, "api_key": api_key}
+    try:
+        return ModelConfig(**{key: value for key, value in given.items() if value})  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise UsageError(f"--api-key: {error.errors()[0]['msg']}") from None
+
+
+def _choose() -> Endpoint | None:
+    """Offer the endpoints that there are, and one that the person types."""
+    from remit.models.nearby import Endpoint, endpoints
+
+    screen.say("looking for models ...")
+    found = list(endpoints())
+    for number, endpoint in enumerate(found, start=1):
+        screen.say(f"  {number}. {endpoint.server}: {endpoint.base_url} {endpoint.model}".rstrip())
+    chosen = _ask("endpoint (a number, a URL, or nothing for none)", "1" if found else "")
+    if chosen.isdigit() and 1 <= int(chosen) <= len(found):
+        return found[int(chosen) - 1]
+    return Endpoint(server="", base_url=chosen) if chosen else None
+
+
+def _ask_packs() -> str:
+    from remit.packs.discovery import discover
+
+    installed = ", ".join(discover().packs) or "none"
+    return _ask(f"packs to enable, separated by commas (installed: {installed})", "")
+
+
+def _enforcement(*, asking: bool) -> Enforcement:
+    """Return `kernel`; where the machine cannot confine, say so and let a person choose."""
+    from remit_sandbox.probe import probe
+
+    missing = probe().missing
+    if not missing:
+        return "kernel"
+    screen.say("This machine cannot confine skills:")
+    for reason in missing:
+        screen.say(f"  {reason}")
+    screen.say('enforcement = "available" runs them all the same, in processes of their own, without these limits.')
+    if asking and agreed("Use it?", yes=False):
+        return "available"
+    screen.say('Keeping enforcement = "kernel": skills of packs are refused here until you change it in remit.toml.')
+    return "kernel"
+
+
+def _ask(what: str, default: str) -> str:
+    try:
+        answer = input(f"{what} [{default}]: " if default else f"{what}: ").strip()
+    except EOFError:
+        answer = ""
+    return answer or default

@@ -1,0 +1,101 @@
+"""`remit log`: what happened."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from remit.cli import screen
+from remit.cli.opening import add_folder, add_json
+from remit.errors import UsageError
+
+if TYPE_CHECKING:
+    from remit.state.records import Record
+    from remit.state.store import State
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser.epilog = """\
+examples:
+  remit log list --limit 20
+  remit log list --session 1f3a --event call.finished --json
+  remit log show 42
+"""
+    actions = parser.add_subparsers(dest="log_action", metavar="action", required=True)
+    listing = actions.add_parser("list", help="records, newest last", description="List records, newest last.")
+    listing.add_argument("--session", help="only this session")
+    listing.add_argument("--event", help="only this event; `call.` for all that start so")
+    listing.add_argument("--skill", help="only this skill, as PACK.SKILL")
+    listing.add_argument("--limit", type=int, default=50, help="the newest so many (default: 50)")
+    showing = actions.add_parser("show", help="one record, whole", description="Show one record, whole.")
+    showing.add_argument("number", type=int, help="its number, as `remit log list` shows it")
+    for action, run in ((listing, list_records), (showing, show_record)):
+        add_folder(action)
+        add_json(action)
+        action.set_defaults(action=run)
+
+
+def list_records(options: argparse.Namespace) -> int:
+    """Print the newest records that fit, oldest of them first."""
+    if options.limit < 1:
+        raise UsageError("--limit takes a number of at least 1")
+    with opened_state(options.folder) as state:
+        found = list(
+            state.records(
+                session=options.session,
+                event=options.event,
+                skill=options.skill,
+                limit=options.limit,
+                newest_first=True,
+            )
+        )
+    found.reverse()
+    if options.json:
+        screen.say_json([asdict(record) for record in found])
+    elif not found:
+        screen.say("no record fits")
+    else:
+        headings = ("number", "time", "session", "event", "skill", "what")
+        screen.say(screen.table(headings, [cells(record) for record in found]))
+    return 0
+
+
+def show_record(options: argparse.Namespace) -> int:
+    """Print one record."""
+    with opened_state(options.folder) as state:
+        record = next(state.records(after=options.number - 1, limit=1), None)
+    if record is None or record.seq != options.number:
+        raise UsageError(f"there is no record {options.number}", remedy="remit log list")
+    screen.say_json(asdict(record))
+    return 0
+
+
+def opened_state(folder: str) -> State:
+    """Return the state of the deployment in `folder`."""
+    from remit.deployment.files import real_folder
+    from remit.state.store import State
+    from remit.state_folder import find_state
+
+    place = find_state(real_folder(folder))
+    if place is None:
+        raise UsageError(f"nothing has happened in {folder} yet", remedy="remit init makes a deployment there")
+    return State(place.path)
+
+
+def cells(record: Record) -> tuple[str, ...]:
+    """Return one line of the list."""
+    moment = datetime.fromtimestamp(record.time).astimezone()
+    skill = record.skill or "-"
+    return (str(record.seq), f"{moment:%Y-%m-%d %H:%M:%S}", record.session, record.event, skill, about(record.body))
+
+
+def about(body: Any) -> str:
+    """Return the most telling part of a record's body on one short line."""
+    for key in ("status", "verdict", "answer", "reason", "arguments", "text", "question"):
+        if body.get(key):
+            detail = body.get("reason") if key in ("status", "verdict") else ""
+            return screen.clipped(f"{body[key]}" + (f": {detail}" if detail else ""), 60)
+    return ""

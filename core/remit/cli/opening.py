@@ -1,0 +1,95 @@
+"""What several commands share: opening a deployment, asking yes or no, reading text from a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from remit.cli import screen
+
+if TYPE_CHECKING:
+    from remit.deployment.deployment import Deployment
+    from remit.packs.installed import PackProblem
+    from remit.pipeline.attempt import Approver
+    from remit.values import ReadOnly
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """Add `-C`, the deployment's folder."""
+    parser.add_argument("-C", "--folder", default=".", metavar="DIR", help="folder of the deployment (default: here)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def add_read_only(parser: argparse.ArgumentParser) -> None:
+    """Add `--read-only` and `--read-only=strict`."""
+    parser.add_argument(
+        "--read-only",
+        nargs="?",
+        const="yes",
+        choices=["yes", "strict"],
+        metavar="strict",
+        help="withdraw every right to write; --read-only=strict withdraws the network, too",
+    )
+
+
+def read_only(options: argparse.Namespace) -> ReadOnly:
+    """Return the mode that `--read-only` asks for."""
+    return "strict" if options.read_only == "strict" else options.read_only == "yes"
+
+
+@contextmanager
+def opened(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Deployment]:
+    """Open the deployment that `options` name, and say on standard error what of it was left out."""
+    from remit.deployment.deployment import Deployment
+
+    with Deployment.open(options.folder, read_only=read_only(options)) as deployment:
+        if not quiet:
+            warn_problems(deployment.problems)
+            for note in (*deployment.notes, *deployment.rules.warnings):
+                screen.warn(f"note: {screen.visible(note)}")
+        yield deployment
+
+
+def warn_problems(problems: Iterable[PackProblem]) -> None:
+    """Say on standard error which packs are left out, why, and what to do."""
+    for problem in problems:
+        screen.warn(f"left out: pack {screen.visible(problem.pack)}: {screen.visible(problem.reason)}")
+        if problem.remedy:
+            screen.warn(f"  next: {screen.visible(problem.remedy)}")
+
+
+def approver() -> Approver | None:
+    """Return the person at the terminal, or None when nobody is there."""
+    from remit.pipeline.terminal import TerminalApprover
+
+    return TerminalApprover() if sys.stdin.isatty() and TerminalApprover.available() else None
+
+
+def agreed(question: str, *, yes: bool) -> bool:
+    """Ask on the terminal; no answer, and no terminal, mean no."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        screen.warn("nobody is there to agree; --yes accepts what is shown")
+        return False
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def piped() -> str:
+    """Read standard input as UTF-8; bytes that are none become U+FFFD."""
+    return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
+
+
+def whole(text: str) -> str:
+    """Return an argument of the command line as proper text: bytes that were no UTF-8 become U+FFFD."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,21 @@
+"""Checks of options that need more than argparse."""
+
+from __future__ import annotations
+
+from remit.errors import UsageError
+
+
+def checked_dialect(name: str | None) -> str | None:
+    """Return `name` when it is `native` or a known dialect; a UsageError names the nearest."""
+    if name is None or name == "native":
+        return name
+    from difflib import get_close_matches
+
+    from remit.dialects import DIALECTS
+
+    known = ["native", *DIALECTS]
+    if name in known:
+        return name
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UsageError(f"--dialect: there is no dialect {name!r}{hint} (known: {', '.join(known)})")

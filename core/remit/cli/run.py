@@ -1,0 +1,126 @@
+"""`remit run`: one question, answered."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from remit.cli import screen
+from remit.cli.opening import add_folder, add_json, add_read_only, approver, opened, piped, read_only, whole
+from remit.errors import UsageError
+
+if TYPE_CHECKING:
+    from remit.agent import Agent
+    from remit.loop.outcome import RunResult, RunStatus
+
+EXIT_CODES: Mapping[RunStatus, int] = {"answered": 0, "stopped": 1, "failed": 1, "parked": 3}
+"""Status of the run to exit code."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the command."""
+    parser.epilog = """\
+examples:
+  remit run "How much is 15% of 240?"
+  remit run "What is in notes.txt?" --read-only --json
+  remit run "Hello" --model qwen3 --base-url http://127.0.0.1:11434/v1 --dialect react
+  echo "What time is it in Oslo?" | remit run -
+
+exit codes: 0 answered, 1 stopped or failed, 3 parked
+"""
+    parser.add_argument("question", help="what you want to know; - reads standard input")
+    add_model(parser)
+    add_json(parser)
+    parser.set_defaults(action=run)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add what `run` and `chat` share."""
+    parser.add_argument("--model", help="name of the model, instead of the deployment's")
+    parser.add_argument("--base-url", help="OpenAI-compatible endpoint, instead of the deployment's")
+    parser.add_argument("--api-key", metavar="REF", help="where its key is kept: env:NAME or file:PATH")
+    parser.add_argument("--dialect", help="native, auto, tagged or react: how the model writes calls")
+    parser.add_argument("--session", help="go on with this session")
+    parser.add_argument("--max-steps", type=int, help="most model turns of a run")
+    parser.add_argument("--keep-raw", action="store_true", help="record raw model requests and responses")
+    parser.add_argument("--yes-to-writes", action="store_true", help="no sign-off for writes (needs allow_yes)")
+    add_folder(parser)
+    add_read_only(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer the question; steps go to standard error, the answer to standard output."""
+    from remit.cli.steps import Steps
+
+    question = piped().strip() if options.question == "-" else whole(options.question)
+    if not question:
+        raise UsageError("the question is empty")
+    with agent(options, quiet=options.json) as speaker:
+        steps = Steps(quiet=options.json)
+        result = speaker.run(question, session=options.session, on_event=steps.show)
+    if options.json:
+        screen.say_json(plain(result))
+    else:
+        show(result)
+    return EXIT_CODES[result.status]
+
+
+@contextmanager
+def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent]:
+    """Open the deployment and an agent in it, as the options of `add_model` say."""
+    from remit.agent import Agent
+    from remit.cli.parsing import checked_dialect
+
+    with (
+        opened(options, quiet=quiet) as deployment,
+        Agent(
+            deployment,
+            model=options.model,
+            base_url=options.base_url,
+            api_key=options.api_key,
+            dialect=checked_dialect(options.dialect),
+            approver=approver(),
+            max_steps=options.max_steps,
+            read_only=read_only(options),
+            keep_raw=options.keep_raw,
+            yes_to_writes=options.yes_to_writes,
+        ) as speaker,
+    ):
+        yield speaker
+
+
+def show(result: RunResult) -> None:
+    """Print the answer, or what came instead of one and what to do about it."""
+    if result.answer:
+        screen.say(screen.visible(result.answer))
+    if result.status != "answered":
+        screen.warn(f"{result.status}: {screen.visible(result.stop_reason)}")
+        if result.remedy:
+            screen.warn(f"  next: {screen.visible(result.remedy)}")
+        screen.warn(f"  session {result.session} is saved; --session {result.session} goes on with it")
+
+
+def plain(result: RunResult) -> dict[str, Any]:
+    """Return the structured result in the form that `--json` prints."""
+    return {
+        "answer": result.answer,
+        "status": result.status,
+        "stop_reason": result.stop_reason,
+        "steps": result.steps,
+        "calls": [
+            {
+                "call": call.call,
+                "skill": call.skill,
+                "status": call.status,
+                "result": call.value,
+                "reason": call.reason,
+                "duration": round(call.duration, 6),
+            }
+            for call in result.calls
+        ],
+        "usage": asdict(result.usage),
+        "session": result.session,
+    }

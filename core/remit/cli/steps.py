@@ -1,0 +1,134 @@
+"""The steps of a run as they happen: what the model asks, which verdict, what came back, how long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from remit.cli import screen
+
+if TYPE_CHECKING:
+    from remit.loop.events import Event
+
+COLUMNS = 100
+FRAMES = "|/-\\"
+PATIENCE = 1.0
+"""Seconds of silence after which a terminal is shown that something goes on."""
+
+
+class Waiting:
+    """A moving sign on a terminal while nothing else is written; nothing at all elsewhere."""
+
+    def __init__(self, *, moving: bool) -> None:
+        self._moving = moving
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, what: str) -> None:
+        """Begin to wait for `what`."""
+        self.stop()
+        if not self._moving:
+            return
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._turn, args=(what, self._over), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Wait no longer; the line is clear again."""
+        if self._thread is not None:
+            self._over.set()
+            self._thread.join()
+            self._thread = None
+
+    @staticmethod
+    def _turn(what: str, over: threading.Event) -> None:
+        began, shown = time.monotonic(), False
+        while not over.wait(0.15):
+            passed = time.monotonic() - began
+            if passed >= PATIENCE:
+                shown = True
+                frame = FRAMES[int(passed * 6) % len(FRAMES)]
+                sys.stderr.write(f"\r{frame} {what} {passed:.0f} s ")
+                sys.stderr.flush()
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+class Steps:
+    """Shows events on a stream, standard error by default; `quiet` shows none."""
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._quiet = quiet
+        self._stream = stream or sys.stderr
+        self._waiting = Waiting(moving=not quiet and stream is None and screen.is_terminal(sys.stderr))
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        from remit.loop import events
+
+        if self._quiet:
+            return
+        match event:
+            case events.TurnStarted():
+                self._waiting.start(f"step {event.step}: the model thinks")
+            case events.TurnRetried():
+                self._line(f"the endpoint failed ({event.reason}); again in {event.wait:.1f} s", "yellow")
+            case events.TurnEnded():
+                self._turn_ended(event)
+            case events.Told():
+                self._line(f"told the model: {event.text}", "dim")
+            case events.CallProposed():
+                self._line(f"-> {event.call.skill} {event.call.arguments}", "bold")
+            case events.CallDecided():
+                if event.decision.verdict != "allow":
+                    self._line(
+                        f"{event.decision.verdict}: {event.decision.reason} ({event.decision.source})",
+                        "yellow",
+                        indent=3,
+                    )
+            case events.CallProgress():
+                self._progress(event)
+            case events.CallFinished():
+                self._finished(event)
+            case events.RunEnded():
+                self._waiting.stop()
+
+    def _turn_ended(self, event: object) -> None:
+        from remit.loop.events import TurnEnded
+
+        assert isinstance(event, TurnEnded)
+        self._waiting.stop()
+        if event.calls and event.text.strip():
+            self._line(event.text, "dim")
+
+    def _progress(self, event: object) -> None:
+        from remit.loop.events import CallProgress
+
+        assert isinstance(event, CallProgress)
+        if event.kind == "asking":
+            self._waiting.stop()
+        elif event.kind == "started":
+            self._waiting.start(event.skill)
+        elif event.kind in ("progress", "output"):
+            for line in event.text.splitlines()[:20]:
+                self._line(f"{event.skill}: {line}", "dim", indent=3)
+
+    def _finished(self, event: object) -> None:
+        from remit.loop.events import CallFinished
+
+        assert isinstance(event, CallFinished)
+        result = event.result
+        self._line(
+            f"<- {result.status} in {result.duration:.3f} s: {result.text}", "green" if result.status == "ok" else "red"
+        )
+        if result.remedy:
+            self._line(f"next: {result.remedy}", "dim", indent=3)
+
+    def _line(self, text: str, style: screen.Style, *, indent: int = 0) -> None:
+        self._waiting.stop()
+        shown = " " * indent + screen.clipped(text, COLUMNS - indent)
+        self._stream.write(screen.styled(shown, style, self._stream) + "\n")
+        self._stream.flush()

@@ -1,0 +1,85 @@
+"""What the documents show runs, and says what they say."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command import remit
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("plugins/*/README.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return [body for name, body in FENCE.findall(document.read_text(encoding="utf-8")) if name == language]
+
+
+def sessions() -> list[tuple[str, str]]:
+    return [
+        (document.relative_to(ROOT).as_posix(), body) for document in DOCUMENTS for body in blocks(document, "console")
+    ]
+
+
+@pytest.mark.parametrize(("document", "session"), sessions(), ids=lambda value: value[:40])
+def test_console_sessions_run_as_shown(document: str, session: str, tmp_path: Path) -> None:
+    if "remit init" not in session:
+        remit("init", "--yes", "--enforcement", "available", folder=tmp_path)
+    commands = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
+    for shown in commands:
+        line, _, expected = shown.partition("\n")
+        arguments = shlex.split(line)
+        assert arguments[0] == "remit", f"{document}: only remit commands are shown in console blocks"
+        extra = ["--enforcement", "available"] if arguments[1] == "init" else []
+        extra += ["--yes"] if arguments[1:3] == ["packs", "enable"] and "--yes" not in arguments else []
+        ran = remit(*arguments[1:], *extra, folder=tmp_path)
+        if expected.strip():
+            assert expected.strip() in ran.out, (line, ran.out)
+
+
+def test_python_examples_of_the_readme_run(tmp_path: Path) -> None:
+    programs = [body for body in blocks(ROOT / "README.md", "python") if "import" in body]
+    assert programs
+    for program in programs:
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, env=os.environ
+        )
+        assert done.returncode == 0, done.stderr
+        assert "The sum is 5. answered ['ok']" in done.stdout
+
+
+def test_the_pack_of_the_readme_works_from_an_empty_folder(tmp_path: Path) -> None:
+    pack = tmp_path / "remit-greet"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, body in re.findall(r"`([\w/.]+\.(?:toml|py))`(?:[^`\n]*)\n```\w+\n(.*?)^```", readme, re.M | re.S):
+        (pack / name).parent.mkdir(parents=True, exist_ok=True)
+        (pack / name).write_text(body, encoding="utf-8")
+    assert (pack / "src/remit_greet/skills.py").exists()
+    (pack / "src/remit_greet/__init__.py").touch()
+    tried = remit("packs", "try", "remit-greet", "hello", '{"name": "Ada"}', folder=tmp_path)
+    assert "Hello, Ada!" in tried.out
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_python_in_documents_is_python(document: Path) -> None:
+    for body in blocks(document, "python"):
+        ast.parse(body)
+
+
+def test_the_changelog_has_an_unreleased_part() -> None:
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
