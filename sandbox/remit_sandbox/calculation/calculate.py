@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from simpleeval import InvalidExpression, SimpleEval  # type: ignore[import-untyped]
+from simpleeval import InvalidExpression, SimpleEval
 
 from remit_sandbox.calculation.functions import CONSTANTS, FUNCTIONS
 from remit_sandbox.calculation.limits import MAX_DEPTH, MAX_ITEMS, settled

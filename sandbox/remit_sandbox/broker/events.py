@@ -1,0 +1,24 @@
+"""What the broker tells the host about each request of a cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkEvent:
+    """One request of a cell to connect, and what became of it.
+
+    Attributes:
+        pack: name of the pack whose cell asked.
+        host: the name or address asked for, normalised; escaped where it is no valid host.
+        port: TCP port.
+        allowed: whether grants and address rules let it through (the server may still be down).
+        reason: one line of plain ASCII for the log; a refusal names host, port and missing grant.
+    """
+
+    pack: str
+    host: str
+    port: int
+    allowed: bool
+    reason: str

@@ -1,0 +1,151 @@
+"""Sign-off: a person's decision on one exact action.
+
+A request binds a SHA-256 over canonical JSON of everything that makes the action what it is. A
+decision names the digest that it was given for, and is good for that action only.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from remit_sandbox.canonical import digest
+
+Answer = Literal["once", "session", "deny", "stop"]
+"""`once`: this one call. `session`: calls of this session with the same target arguments.
+`deny`: not this. `stop`: not this, and end the run."""
+
+SignoffState = Literal["pending", "approved", "denied", "expired", "consumed"]
+"""`pending`: nobody has answered. `approved`: may run once. `denied`, `expired`: will not run.
+`consumed`: has run."""
+
+_NEXT: Mapping[SignoffState, frozenset[SignoffState]] = {
+    "pending": frozenset({"approved", "denied", "expired"}),
+    "approved": frozenset({"consumed", "expired", "denied"}),
+    "denied": frozenset(),
+    "expired": frozenset(),
+    "consumed": frozenset(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """What is to be done, bound into the digest.
+
+    Attributes:
+        skill: full name.
+        version: of the pack.
+        skill_hash: of the locked skill.
+        arguments: the validated arguments.
+        resolved: argument to the real path or host name that it stands for.
+        session: id of the session.
+        principal: for whom it is done.
+        policy: digest of the policy in force.
+    """
+
+    skill: str
+    version: str
+    skill_hash: str
+    arguments: Mapping[str, Any]
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    session: str
+    principal: str
+    policy: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the action without nonce and expiry: equal for the same action asked again."""
+        return digest({"action": 1, **vars(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignoffRequest:
+    """A question to a person.
+
+    Attributes:
+        action: what is bound.
+        nonce: makes the request single-use; also its id.
+        expires: when the request lapses, seconds since 1970.
+        verdict: `ask`, or `ask-apart` when a channel is needed that the agent cannot reach.
+        source: what asks: `rule no-outside-mail`, `default write`, `impact destroy`.
+        reason: why it asks, one sentence.
+        effect: what the call can change.
+        impact: what makes it dangerous.
+        reach: what the skill may reach, right to entries, in words of the manifest.
+        targets: the arguments that say where the action lands; empty for all of them.
+        secret: arguments whose values are not shown.
+        step: number of the model's turn; 0 when no model asked.
+        asked_by: who asked for the call.
+    """
+
+    action: Action
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    expires: float = field(default_factory=lambda: time.time() + 3600.0)
+    verdict: Literal["ask", "ask-apart"] = "ask"
+    source: str = ""
+    reason: str = ""
+    effect: str = "external"
+    impact: tuple[str, ...] = ()
+    reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    step: int = 0
+    asked_by: str = "model"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the action, the nonce and the expiry, 64 hexadecimal digits."""
+        return digest(
+            {"request": 1, "action": vars(self.action), "nonce": self.nonce, "expires": self.expires}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignoffDecision:
+    """What a person answered.
+
+    Attributes:
+        answer: see `Answer`.
+        digest: of the request that was answered.
+        reason: the person's words, for the model and the record.
+        by: who answered.
+        channel: where: `terminal`.
+    """
+
+    answer: Answer
+    digest: str
+    reason: str = ""
+    by: str = ""
+    channel: str = ""
+
+    @property
+    def approves(self) -> bool:
+        """Whether the action may run."""
+        return self.answer in ("once", "session")
+
+
+class SignoffStore(Protocol):
+    """Where requests are kept until they are consumed; implemented durably by `remit.state`."""
+
+    def put_signoff(self, request: SignoffRequest) -> None:
+        """Keep a new pending request."""
+
+    def decide_signoff(self, decision: SignoffDecision, *, nonce: str) -> SignoffState:
+        """Apply a decision to a pending request and return the state that it has now."""
+
+
+def may_follow(before: SignoffState, after: SignoffState) -> bool:
+    """Tell whether a request may go from one state to another."""
+    return after in _NEXT[before]
+
+
+def fits(request: SignoffRequest, decision: SignoffDecision, *, now: float | None = None) -> str:
+    """Return why `decision` does not settle `request`, or an empty text when it does."""
+    if decision.digest != request.digest:
+        return "the answer was given for another action"
+    if decision.approves and (time.time() if now is None else now) > request.expires:
+        return "the answer came after the request had expired"
+    return ""

@@ -1,0 +1,1 @@
+"""One of two packs with the same name."""

@@ -1,0 +1,1 @@
+"""The other of two packs with the same name."""

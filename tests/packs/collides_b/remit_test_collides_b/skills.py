@@ -1,0 +1,6 @@
+"""The one skill of this pack."""
+
+
+def which() -> str:
+    """Say which of the two packs this is."""
+    return "b"

@@ -1,0 +1,1 @@
+"""A pack that does everything right."""

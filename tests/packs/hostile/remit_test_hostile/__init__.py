@@ -1,0 +1,3 @@
+"""A pack that tries everything."""
+
+print("loading", flush=True)

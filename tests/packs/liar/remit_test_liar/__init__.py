@@ -1,0 +1,1 @@
+"""A pack that declares read and asks for more."""

@@ -1,0 +1,1 @@
+"""A pack that takes its time."""
