@@ -1,0 +1,1 @@
+"""Confinement of one process: Landlock, seccomp, capabilities, limits. Linux only; imports anywhere."""

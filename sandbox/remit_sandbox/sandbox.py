@@ -1,0 +1,309 @@
+"""The pool of cells of one process: started late, kept warm, never shared between specs or sessions."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from remit_sandbox.cell import Cell, connect
+from remit_sandbox.errors import CannotConfine, SandboxError, SupervisorError
+from remit_sandbox.pool import Pool
+from remit_sandbox.values import CellSpec
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from remit_sandbox.broker import Broker, NetworkEvent
+    from remit_sandbox.supervisor.client import Client
+
+WAIT_FOR_ROOM = 5.0
+"""Seconds that a borrower waits for room in a full pool before the pool grows beyond its size."""
+
+_HIGHEST_ABI = 7
+
+
+class Sandbox:
+    """Makes, keeps and ends the cells of one process. Safe to use from many threads.
+
+    Nothing is started before the first cell. A fork of the process starts a supervisor of its own.
+
+    Args:
+        on_network: gets each connection that a cell asked for, allowed or not; called in the broker's thread.
+        max_cells: how many cells there should be at once; idle ones go first. With all of them busy a borrower
+            waits up to `WAIT_FOR_ROOM` seconds, and then gets one that lives for one call only.
+    """
+
+    def __init__(self, *, on_network: Callable[[NetworkEvent], None] | None = None, max_cells: int = 32) -> None:
+        self.max_cells = max_cells
+        self._on_network = on_network
+        self._highest_abi = _HIGHEST_ABI
+        self._start_anew()
+        _sandboxes.add(self)
+        atexit.register(_close, weakref.ref(self))
+
+    def _start_anew(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._client: Client | None = None
+        self._broker: Broker | None = None
+        self._pool = Pool(self.max_cells)
+
+    def cell(self, spec: CellSpec) -> Cell:
+        """Start a new cell: confined, its pack imported. The caller ends it.
+
+        Raises:
+            CannotConfine: when the spec asks for `kernel` and the machine lacks it.
+            CellStartError: when the pack's import fails, or a granted path is not there.
+            SupervisorError: when the supervisor cannot be started.
+        """
+        self._supervisor_is_ours()
+        self._pool.enter()
+        return self._counted_cell(spec)
+
+    def _counted_cell(self, spec: CellSpec) -> Cell:
+        """Start a cell that the pool has counted already."""
+        pool = self._pool
+        try:
+            self._end_over()
+            cell = self._try_twice(spec)
+        except BaseException:
+            pool.failed()
+            raise
+        pool.started(cell)
+        return cell
+
+    def _try_twice(self, spec: CellSpec) -> Cell:
+        """The supervisor may have died since its last order; a new one is worth one try."""
+        try:
+            return self._new_cell(spec, self._supervisor())
+        except SupervisorError:
+            return self._new_cell(spec, self._supervisor())
+
+    def _new_cell(self, spec: CellSpec, client: Client) -> Cell:
+        if spec.enforcement == "kernel" and client.missing:
+            raise CannotConfine(client.missing)
+        ours, theirs = connect()
+        broker_end = None
+        try:
+            with theirs:
+                descriptors = [theirs.fileno()]
+                if spec.rights.net:
+                    broker_end = self._attach(spec)
+                    descriptors.append(broker_end.fileno())
+                answer = client.order(_spawn(spec), descriptors)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            if broker_end is not None:
+                broker_end.close()
+        cell = Cell(spec, ours, pid=answer["pid"], tmp=answer["tmp"], client=client)
+        cell.open()
+        return cell
+
+    def _attach(self, spec: CellSpec) -> Any:
+        from remit_sandbox.broker import Broker
+
+        with self._lock:
+            if self._broker is None:
+                self._broker = Broker()
+        ours, theirs = connect()
+        self._broker.attach(
+            ours, pack=spec.pack, allow=spec.rights.net, private=spec.rights.private_net, on_event=self._on_network
+        )
+        return theirs
+
+    @contextmanager
+    def borrow(self, spec: CellSpec, session: str) -> Iterator[Cell]:
+        """A cell for one call: an idle one of the same spec and session, else a new one.
+
+        Cells of `warm` isolation go back to the pool unless they broke; others are ended.
+
+        Raises:
+            SandboxError: as `cell`.
+        """
+        cell = self._take(spec, session) or self._take_or_start(spec, session)
+        try:
+            yield cell
+        finally:
+            self._give_back(cell, session)
+
+    @asynccontextmanager
+    async def aborrow(self, spec: CellSpec, session: str) -> AsyncIterator[Cell]:
+        """As `borrow`, without blocking the event loop while a cell starts or ends.
+
+        Raises:
+            SandboxError: as `cell`.
+        """
+        cell = self._take(spec, session) or await self._start_aside(spec, session)
+        try:
+            yield cell
+        finally:
+            if self._pool.keeps(cell):
+                self._give_back(cell, session)
+            else:
+                await self._end_aside(cell, session)
+
+    async def _start_aside(self, spec: CellSpec, session: str) -> Cell:
+        import asyncio
+
+        def give_back(started: Future[Cell]) -> None:
+            if not started.cancelled() and started.exception() is None:
+                self._give_back(started.result(), session)
+
+        started = _in_thread(self._take_or_start, spec, session)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(started))
+        except asyncio.CancelledError:
+            started.add_done_callback(give_back)
+            raise
+
+    async def _end_aside(self, cell: Cell, session: str) -> None:
+        import asyncio
+
+        await asyncio.shield(asyncio.wrap_future(_in_thread(self._give_back, cell, session)))
+
+    def _take(self, spec: CellSpec, session: str) -> Cell | None:
+        self._supervisor_is_ours()
+        return self._pool.take(spec, session) if spec.isolation == "warm" else None
+
+    def _take_or_start(self, spec: CellSpec, session: str) -> Cell:
+        return self._pool.take_or_enter(spec, session, WAIT_FOR_ROOM) or self._counted_cell(spec)
+
+    def _give_back(self, cell: Cell, session: str) -> None:
+        if not self._pool.give_back(cell, session):
+            cell.kill()
+            self._pool.gone(cell)
+
+    def _end_over(self) -> None:
+        for cell in self._pool.over():
+            cell.kill()
+
+    def end_session(self, session: str) -> None:
+        """End the idle cells of a session, which will not come back."""
+        self._pool.retire_session(session)
+        self._end_over()
+
+    def missing(self) -> tuple[str, ...]:
+        """What this machine lacks for `enforcement = "kernel"`, in words; starts the supervisor.
+
+        Raises:
+            SupervisorError: when it cannot be started.
+        """
+        return self._supervisor().missing
+
+    def _supervisor(self) -> Client:
+        from remit_sandbox.supervisor.client import Client
+
+        self._supervisor_is_ours()
+        with self._lock:
+            if self._client is not None and self._client.broken:
+                self._abandon()
+            if self._client is None:
+                self._client = Client(highest_abi=self._highest_abi)
+            return self._client
+
+    def _abandon(self) -> None:
+        client, cells = self._client, self._pool.clear()
+        self._client = None
+        if client is not None:
+            client.abandon([cell.pid for cell in cells])
+        for cell in cells:
+            cell.abandon()
+
+    def _supervisor_is_ours(self) -> None:
+        if self._pid != os.getpid():
+            self._forget()
+
+    def _forget(self) -> None:
+        """In a fork: let go of what belongs to the parent."""
+        client, cells = self._client, self._pool.known()
+        self._start_anew()
+        if client is not None:
+            client.forget()
+        for cell in cells:
+            cell.abandon()
+
+    def close(self) -> None:
+        """End every cell and the supervisor, and remove their folders. May be called again."""
+        self._supervisor_is_ours()
+        with self._lock:
+            client, cells, broker = self._client, self._pool.clear(), self._broker
+            self._client, self._broker = None, None
+        if client is not None:
+            client.stop()
+        for cell in cells:
+            cell.abandon()
+        if broker is not None:
+            broker.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+
+def _close(reference: weakref.ref[Sandbox]) -> None:
+    if (sandbox := reference()) is not None:
+        sandbox.close()
+
+
+def _after_fork() -> None:
+    for sandbox in list(_sandboxes):
+        sandbox._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Run in a thread of its own, which no executor of the embedding program has to wait for."""
+    from concurrent.futures import Future
+
+    done: Future[Any] = Future()
+    done.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            done.set_result(function(*arguments))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="remit-cell", daemon=True).start()
+    return done
+
+
+def _spawn(spec: CellSpec) -> dict[str, Any]:
+    if spec.rights.exec and spec.isolation != "process":
+        raise SandboxError(f'pack {spec.pack}: a skill that may exec needs isolation "process"')
+    limits = spec.rights.limits
+    own = [f"{spec.location}/{spec.package}"] if spec.location else []
+    return {
+        "op": "spawn",
+        "isolation": spec.isolation,
+        "read": list(spec.rights.read),
+        "write": list(spec.rights.write),
+        "exec": list(spec.rights.exec),
+        "site": [*spec.paths, *own],
+        "net": bool(spec.rights.net),
+        "env": {},
+        "limits": {
+            "memory": limits.memory,
+            "cpu": limits.cpu,
+            "open_files": limits.open_files,
+            "file_size": limits.file_size,
+            "disk": limits.disk,
+            "output": limits.output,
+            "processes": limits.processes,
+        },
+    }

@@ -1,0 +1,126 @@
+"""From a fork of the supervisor to a confined cell that serves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from remit_sandbox.confine import process
+from remit_sandbox.confine.confine import Means, Opened, Paths, confine, enforcement, open_grants
+from remit_sandbox.confine.kernel import LINUX
+from remit_sandbox.frames import Message, encode
+
+FRAMES, BROKER = 3, 4
+
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+
+
+def run_cell(
+    order: Message,
+    descriptors: Sequence[int],
+    *,
+    tmp: str,
+    machine: Means,
+    opened: Sequence[Opened],
+    parent: int,
+) -> NoReturn:
+    """Become a cell. Runs in a fresh fork and never returns.
+
+    Args:
+        order: the host's request to start it.
+        descriptors: standard output, standard error, frames and, where there is one, the broker.
+        tmp: its temporary folder.
+        machine: what the kernel offers.
+        opened: descriptors of what every cell may read.
+        parent: process id of the supervisor.
+    """
+    try:
+        _prepare(order, descriptors, tmp=tmp, machine=machine, opened=opened, parent=parent)
+        broker = BROKER if len(descriptors) > 3 else None
+        _say({"op": "confined", "enforcement": enforcement(machine, linux=LINUX, broker=broker is not None)})
+    except BaseException as error:
+        _say({"op": "unconfined", "error": _in_words(error)})
+        os._exit(1)
+    try:
+        from remit_sandbox.inside.serve import serve
+
+        serve(FRAMES, broker, tmp)
+    finally:
+        os._exit(1)
+
+
+def _prepare(
+    order: Message,
+    descriptors: Sequence[int],
+    *,
+    tmp: str,
+    machine: Means,
+    opened: Sequence[Opened],
+    parent: int,
+) -> None:
+    process.die_with(parent)
+    process.hide_memory(False)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    _place(descriptors)
+    process.be_first_to_be_killed()
+    children = order["isolation"] == "process"
+    paths = Paths(read=order["read"], write=order["write"], programs=order["exec"], site=order["site"], tmp=tmp)
+    granted = open_grants(paths) if machine.landlock else []
+    _set_up_environment(tmp, order["env"])
+    confine(
+        machine,
+        [*opened, *granted],
+        children=children,
+        limits=order["limits"],
+        tasks=order["tasks"],
+    )
+    os.closerange(BROKER + (len(descriptors) > 3), 1 << 20)
+
+
+def _place(descriptors: Sequence[int]) -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    for number, descriptor in enumerate(descriptors[:2], start=1):
+        os.dup2(descriptor, number)
+    for number, descriptor in enumerate(descriptors[2:], start=FRAMES):
+        os.dup2(descriptor, number, inheritable=False)
+
+
+def _set_up_environment(tmp: str, env: Mapping[str, str]) -> None:
+    homes = dict.fromkeys(("TMPDIR", "HOME", "XDG_CACHE_HOME", "SQLITE_TMPDIR", "MPLCONFIGDIR"), tmp)
+    threads = dict.fromkeys(_THREADS, str(len(os.sched_getaffinity(0)) if LINUX else os.cpu_count() or 1))
+    os.environ.update(homes | threads | dict(env))
+    time.tzset()
+    tempfile.tempdir = None
+    os.chdir(tmp)
+    sys.dont_write_bytecode = True
+
+
+def _say(message: Mapping[str, Any]) -> None:
+    with socket.socket(fileno=os.dup(FRAMES)) as frames:
+        frames.setblocking(True)
+        frames.sendall(b"".join(encode({**message, "id": 0})))
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"the granted path {error.filename}: {error.strerror}"
+    if isinstance(error, OSError):
+        return f"the cell could not be confined: {error.strerror or error} (errno {error.errno})"
+    return f"the cell could not be confined: {type(error).__name__}: {error}"
