@@ -1,0 +1,82 @@
+"""Remembers what discovery found, so that listing packs costs next to nothing.
+
+Only an optimisation: keyed by every site folder's path and modification time, silent when it cannot
+be read or written, and never asked where a right is decided.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from remit import __version__
+from remit.packs.installed import InstalledPack, Inventory, PackProblem
+
+_LARGEST = 16 * 1024 * 1024
+_SETTLED = 2 * 10**9
+_PATHS = ("root", "manifest", "metadata", "source")
+
+Folders = Sequence[tuple[str, int]]
+
+
+def recall(index: Path, folders: Folders, sources: Mapping[str, str]) -> Inventory | None:
+    """Return what was found in these folders, None when that is not known."""
+    try:
+        with _file(index, folders).open("rb") as file:
+            known = json.loads(file.read(_LARGEST))
+        if known["key"] != _key(folders, sources):
+            return None
+        packs = [_pack(facts) for facts in known["packs"]]
+        problems = tuple(PackProblem(**facts) for facts in known["problems"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Inventory(packs={pack.name: pack for pack in packs}, problems=problems)
+
+
+def remember(index: Path, folders: Folders, sources: Mapping[str, str], found: Inventory) -> None:
+    """Write down what was found; nothing happens when that is not possible.
+
+    Folders that changed within the last two seconds are not remembered: another change could carry
+    the same time stamp.
+    """
+    if any(stamp > time.time_ns() - _SETTLED for _, stamp in folders):
+        return
+    facts = {
+        "key": _key(folders, sources),
+        "packs": [_facts(pack) for pack in found.packs.values()],
+        "problems": [vars(problem) for problem in found.problems],
+    }
+    target = _file(index, folders)
+    draft = target.with_suffix(f".{os.getpid()}")
+    try:
+        index.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.write_text(json.dumps(facts), encoding="utf-8")
+        draft.replace(target)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _file(index: Path, folders: Folders) -> Path:
+    name = zlib.crc32("\0".join(path for path, _ in folders).encode("utf-8", "surrogateescape"))
+    return index / f"packs-{name:08x}.json"
+
+
+def _key(folders: Folders, sources: Mapping[str, str]) -> list[Any]:
+    return [__version__, [list(folder) for folder in folders], sorted(map(list, sources.items()))]
+
+
+def _facts(pack: InstalledPack) -> dict[str, Any]:
+    facts = {**vars(pack), "files": []}
+    return {key: str(value) if isinstance(value, Path) else value for key, value in facts.items()}
+
+
+def _pack(facts: dict[str, Any]) -> InstalledPack:
+    paths = {key: None if facts[key] is None else Path(facts[key]) for key in _PATHS}
+    return InstalledPack(**{**facts, **paths, "files": ()})

@@ -1,0 +1,65 @@
+"""Derives what to lock for a pack as it is installed now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from remit.packs.describe import SkillDescription
+from remit.packs.hashes import content_digest, hash_files, wheel_tag
+from remit.packs.installed import InstalledPack
+from remit.packs.locked import LockedPack, LockedSkill
+from remit.packs.manifest import Manifest, check_name
+
+
+def lock_pack(
+    installed: InstalledPack,
+    manifest: Manifest,
+    described: Mapping[str, SkillDescription],
+    *,
+    before: LockedPack | None = None,
+) -> LockedPack:
+    """Return what to lock for a pack as it is now.
+
+    Args:
+        installed: the pack.
+        manifest: its manifest.
+        described: what `describe_pack` accepted.
+        before: what was locked until now; of the same files, its hashes for other machines are kept.
+
+    Raises:
+        ManifestError: the manifest is another pack's.
+        PackError: a file of the pack cannot be read.
+    """
+    check_name(installed, manifest)
+    files, compiled = hash_files(installed)
+    locked = LockedPack(
+        distribution=installed.distribution,
+        version=installed.version,
+        package=installed.package,
+        editable=installed.editable,
+        source=str(installed.source or ""),
+        files=files,
+        compiled={wheel_tag(installed): compiled} if compiled else {},
+        manifest=manifest.digest,
+        permission=manifest.permission(),
+        skills={name: _lock_skill(manifest, name, described.get(name)) for name in manifest.skills},
+    )
+    if before is None or (before.files, before.version) != (files, locked.version):
+        return locked
+    return replace(locked, compiled={**before.compiled, **locked.compiled})
+
+
+def _lock_skill(manifest: Manifest, name: str, described: SkillDescription | None) -> LockedSkill:
+    known = described or SkillDescription(name=name, refused="it was not described")
+    table = manifest.skills[name]
+    return LockedSkill(
+        table=manifest.tables[name],
+        content=content_digest(name, known.description, known.schema),
+        effect=table.effect,
+        impact=tuple(sorted(set(table.impact))),
+        description=known.description,
+        schema=known.schema,
+        permission=manifest.skill_permission(name),
+        refused=known.refused,
+    )

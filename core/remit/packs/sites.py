@@ -1,0 +1,90 @@
+"""The site folders of an environment: which count, and what lies in them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from remit.packs.installed import fold
+
+_SITES = ("site-packages", "dist-packages")
+_MODULES = (".py", ".pyc", ".so", ".pyd")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """One site folder.
+
+    Attributes:
+        path: its real path.
+        stamp: its modification time in nanoseconds.
+        infos: names of its `.dist-info` folders, by folded distribution name.
+        modules: top-level names that could be imported from it, with the entries that provide them.
+    """
+
+    path: str
+    stamp: int
+    infos: dict[str, list[str]] = field(default_factory=dict)
+    modules: dict[str, list[str]] = field(default_factory=dict)
+
+    def hides(self, package: str) -> bool:
+        """Whether an import of `package` would be served from this folder."""
+        return any(
+            entry.endswith(_MODULES) or os.path.isfile(f"{self.path}/{entry}/__init__.py")
+            for entry in self.modules.get(package, ())
+        )
+
+
+def site_paths(paths: Sequence[str] | None = None) -> list[tuple[str, int]]:
+    """Return each folder once, as (real path, modification time in ns), in order.
+
+    By default those of `sys.path`, without the working directory: whoever stands in a cloned
+    repository does not install what lies there.
+    """
+    here = os.path.realpath(os.curdir) if paths is None else ""
+    found: dict[tuple[int, int], tuple[str, int]] = {}
+    for path in sys.path if paths is None else paths:
+        if not path:
+            continue
+        try:
+            real = os.path.realpath(path)
+            facts = os.stat(real)
+        except (OSError, ValueError):
+            continue
+        if real == here and os.path.basename(real) not in _SITES:
+            continue
+        found.setdefault((facts.st_dev, facts.st_ino), (real, facts.st_mtime_ns))
+    return list(found.values())
+
+
+def read_sites(paths: Sequence[tuple[str, int]]) -> Iterator[Site]:
+    """List each folder; those that are none (a zip file, one that cannot be read) are left out."""
+    for path, stamp in paths:
+        site = Site(path=path, stamp=stamp)
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    _note(site, entry.name)
+        except OSError:
+            continue
+        yield site
+
+
+def _note(site: Site, name: str) -> None:
+    if not name.endswith(".dist-info"):
+        site.modules.setdefault(name.partition(".")[0], []).append(name)
+        return
+    distribution = name.removesuffix(".dist-info").rpartition("-")[0]
+    if distribution and not distribution.startswith("~"):
+        site.infos.setdefault(fold(distribution), []).append(name)
+
+
+def import_paths(paths: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the folders that a cell may import from: given ones, or those of `sys.path` that pip installs into.
+
+    A folder counts when it holds a `.dist-info`; so neither the working directory nor the source folder of an
+    editable install gets in.
+    """
+    return tuple(site.path for site in read_sites(site_paths(paths)) if site.infos or paths is not None)
