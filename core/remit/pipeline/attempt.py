@@ -1,0 +1,186 @@
+"""One call on its way through the stages, and what surrounds it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from remit.pipeline.events import EventKind, PipelineEvent
+from remit.policy.rules import Rules, Scene
+from remit.skills import Skill
+from remit.state.records import Entry
+from remit.state.store import State
+from remit.values import Call, Decision, ReadOnly, Result
+from remit_sandbox.signoff import SignoffDecision, SignoffRequest
+
+if TYPE_CHECKING:
+    from remit.packs.arguments import Checked
+    from remit_sandbox import Sandbox
+    from remit_sandbox.values import FollowUp
+
+CAP = 2_000
+"""Characters of a result that the model reads, unless the deployment says otherwise."""
+
+SIGNOFF_SECONDS = 3_600.0
+"""Seconds that a request waits for its answer."""
+
+PARKED_SECONDS = 7 * 86_400.0
+"""Seconds that a parked request waits for its answer."""
+
+
+class Approver(Protocol):
+    """Who is asked. A channel that the agent's tools cannot reach says so with `apart = True`."""
+
+    async def ask(self, request: SignoffRequest) -> SignoffDecision:
+        """Show the request to a person and return the answer, for `request.digest`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What every call of one pipeline shares.
+
+    Attributes:
+        skills: full name to skill, hidden ones included.
+        rules: of the deployment.
+        state: where everything is recorded.
+        sandbox: where skills of packs run.
+        approver: who is asked; None when nobody is there.
+        unattended: what happens to a call that needs a person when nobody is there.
+        principal: for whom calls are made.
+        agent: name of the agent.
+        read_only: see `remit.values.ReadOnly`.
+        yes_to_writes: the person said yes to every write beforehand.
+        cap: characters of a result that the model reads.
+        on_event: is told what happens; what it raises is raised again when the call is over.
+    """
+
+    skills: Mapping[str, Skill]
+    rules: Rules
+    state: State
+    sandbox: Sandbox | None
+    approver: Approver | None = None
+    unattended: Literal["park", "deny"] = "park"
+    principal: str = "person"
+    agent: str = ""
+    read_only: ReadOnly = False
+    yes_to_writes: bool = False
+    cap: int = CAP
+    on_event: Callable[[PipelineEvent], None] | None = None
+
+    def visible(self, skill: Skill) -> bool:
+        """Tell whether the model may know of `skill`."""
+        return not self.read_only or skill.effect == "read"
+
+    def scene(self, call: Call) -> Scene:
+        """Return the scene in which `call` is decided."""
+        return Scene(
+            interactive=self.approver is not None,
+            agent=self.agent,
+            asked_by=call.asked_by,
+            read_only=bool(self.read_only),
+            yes_to_writes=self.yes_to_writes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What execution or the cache gave.
+
+    Attributes:
+        text: the result as JSON text.
+        labels: of the result.
+        follow_ups: calls that the pack asks for.
+        cached: it came from the cache.
+    """
+
+    text: bytes
+    labels: frozenset[str]
+    follow_ups: tuple[FollowUp, ...] = ()
+    cached: bool = False
+
+
+@dataclass(kw_only=True)
+class Attempt:
+    """One call on its way; stages fill it in.
+
+    Attributes:
+        call: the call.
+        around: what it shares with others.
+        skill: once resolved.
+        checked: its arguments, once validated.
+        decision: its verdict, once decided.
+        request: the request that a person approved; to be consumed when the call starts.
+        entries: records that are not written yet.
+        notes: what was bent or repaired.
+        enforcement: right to who enforced it, once it ran.
+        traceback: of the pack, for its author.
+        started: `call.started` is written.
+        began: monotonic seconds.
+        listener_error: what a listener raised.
+    """
+
+    call: Call
+    around: Surroundings
+    skill: Skill | None = None
+    checked: Checked | None = None
+    decision: Decision | None = None
+    request: SignoffRequest | None = None
+    entries: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    enforcement: Mapping[str, str] = field(default_factory=dict)
+    traceback: str = ""
+    started: bool = False
+    began: float = field(default_factory=time.monotonic)
+    listener_error: Exception | None = None
+
+    @property
+    def name(self) -> str:
+        """The full name of the skill, or the name as written."""
+        if self.skill is not None:
+            return self.skill.full
+        return self.call.skill[:200].encode("utf-8", "replace").decode()
+
+    @property
+    def known(self) -> Skill:
+        """The skill; only for stages after `resolve`."""
+        assert self.skill is not None
+        return self.skill
+
+    @property
+    def arguments(self) -> Checked:
+        """The arguments; only for stages after `validate`."""
+        assert self.checked is not None
+        return self.checked
+
+    def tell(self, kind: EventKind, text: str = "", result: Result | None = None) -> None:
+        """Tell whoever listens; what the listener raises waits until the call is over."""
+        if self.around.on_event is None:
+            return
+        event = PipelineEvent(
+            kind=kind, call=self.call, skill=self.name, text=text, decision=self.decision, result=result
+        )
+        try:
+            self.around.on_event(event)
+        except Exception as error:
+            self.listener_error = error
+
+    def raise_from_listener(self) -> None:
+        """Raise what a listener raised, if one did."""
+        if self.listener_error is not None:
+            raise self.listener_error
+
+    def note(self, event: str, body: Mapping[str, Any]) -> None:
+        """Add a record, to be written with the next flush."""
+        entry = Entry(event=event, session=self.call.session, skill=self.name, call=self.call.id, body=body)
+        self.entries.append(entry)
+
+    def flush(self, *, durable: bool = True) -> None:
+        """Write the records that are not written yet.
+
+        Raises:
+            StateError: they cannot be written; the call must not go on.
+        """
+        entries, self.entries = self.entries, []
+        self.around.state.append_all(entries, durable=durable)

@@ -1,0 +1,53 @@
+"""Stage 5: a result that is still good is used again."""
+
+from __future__ import annotations
+
+from remit.pipeline.attempt import Attempt, Ran
+from remit.skills import Skill
+from remit_sandbox.canonical import digest
+
+_LONGEST = 1024 * 1024
+
+
+def cached(attempt: Attempt) -> Ran | None:
+    """Return the kept result of the same call, with the labels that it had, or None.
+
+    Raises:
+        StateError: it cannot be read.
+    """
+    if not _may_cache(attempt.known):
+        return None
+    found = attempt.around.state.cache_get(_key(attempt))
+    return None if found is None else Ran(text=found.text, labels=found.labels, cached=True)
+
+
+def keep(attempt: Attempt, ran: Ran) -> None:
+    """Keep a fresh result for as long as the skill says.
+
+    Raises:
+        StateError: it cannot be written.
+    """
+    skill = attempt.known
+    if ran.cached or ran.follow_ups or not _may_cache(skill) or len(ran.text) > _LONGEST:
+        return
+    attempt.around.state.cache_put(_key(attempt), ran.text, seconds=skill.cache, labels=ran.labels)
+
+
+def _may_cache(skill: Skill) -> bool:
+    """Only reads that may be repeated, and whose code is known exactly."""
+    return skill.cache > 0 and skill.effect == "read" and skill.idempotent and bool(skill.hash)
+
+
+def _key(attempt: Attempt) -> str:
+    skill, around = attempt.known, attempt.around
+    settings = None if skill.cell is None else skill.cell.settings
+    return digest(
+        {
+            "skill": skill.full,
+            "hash": skill.hash,
+            "arguments": attempt.arguments.value,
+            "right": skill.right,
+            "settings": settings,
+            "principal": around.principal,
+        }
+    )

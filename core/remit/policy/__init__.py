@@ -1,0 +1,1 @@
+"""Rules, and the verdict that they give on one call."""

@@ -1,0 +1,1 @@
+"""What a deployment remembers: records, sessions, results, sign-offs."""

@@ -1,0 +1,85 @@
+"""Sessions: the transcript and status of each conversation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from remit.state.database import Database
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedSession:
+    """One session as it was saved.
+
+    Attributes:
+        id: the session's id.
+        status: of its last run: `answered`, `stopped`, `parked`, `failed`, or `running`.
+        transcript: its messages.
+        created, updated: seconds since 1970.
+    """
+
+    id: str
+    status: str
+    transcript: tuple[Mapping[str, Any], ...]
+    created: float
+    updated: float
+
+
+class Sessions:
+    """Saving and loading sessions."""
+
+    database: Database
+
+    def save_session(self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str) -> None:
+        """Save a session, replacing what was saved under the same id.
+
+        Args:
+            session: the session's id.
+            transcript: its messages, plain JSON data.
+            status: see `SavedSession`.
+
+        Raises:
+            StateError: it cannot be written.
+        """
+        text = json.dumps(list(transcript)).encode()
+        now = time.time()
+        self.database.write(
+            lambda connection: connection.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " updated = excluded.updated, status = excluded.status, transcript = excluded.transcript",
+                (session, now, now, status, text),
+            )
+        )
+
+    def load_session(self, session: str) -> SavedSession | None:
+        """Return the session, or None when it was never saved.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        query = "SELECT id, status, transcript, created, updated FROM sessions WHERE id = ?"
+        row = self.database.read(lambda connection: connection.execute(query, (session,)).fetchone())
+        return None if row is None else _session(row)
+
+    def sessions(self, *, limit: int = 100, status: str | None = None) -> tuple[SavedSession, ...]:
+        """Return the sessions changed last, newest first.
+
+        Raises:
+            StateError: they cannot be read.
+        """
+        query = (
+            "SELECT id, status, transcript, created, updated FROM sessions"
+            " WHERE ? IS NULL OR status = ? ORDER BY updated DESC LIMIT ?"
+        )
+        rows = self.database.read(lambda c: c.execute(query, (status, status, limit)).fetchall())
+        return tuple(map(_session, rows))
+
+
+def _session(row: tuple[Any, ...]) -> SavedSession:
+    id_, status, text, created, updated = row
+    transcript = tuple(json.loads(text))
+    return SavedSession(id=id_, status=status, transcript=transcript, created=created, updated=updated)
