@@ -49,7 +49,9 @@ def row(name: str, seconds: Sequence[float], against: Sequence[float]) -> dict[s
     }
 
 
-def report(title: str, rows: Sequence[Mapping[str, Any]], *, unit: str, scale: float, file: str, json_out: bool) -> None:
+def report(
+    title: str, rows: Sequence[Mapping[str, Any]], *, unit: str, scale: float, file: str, json_out: bool
+) -> None:
     """Print `rows` as a table (or as JSON) and write them to benchmarks/results."""
     body = {"title": title, "machine": machine(), "rows": list(rows)}
     RESULTS.mkdir(exist_ok=True)

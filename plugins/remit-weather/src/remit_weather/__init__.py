@@ -1,0 +1,1 @@
+"""The weather pack: see `pack.toml` for what it may do."""
