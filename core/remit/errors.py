@@ -56,7 +56,15 @@ class SchemaError(SetupError):
 
 
 class PackError(SetupError):
-    """A pack cannot be used: it collides, is broken, or has drifted from its lock."""
+    """A pack cannot be used: it collides, is broken, or has drifted from its lock.
+
+    Attributes:
+        traceback: the pack's own lines, for its author; empty when none of its code failed.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", traceback: str = "") -> None:
+        self.traceback = traceback
+        super().__init__(message, remedy=remedy)
 
 
 class DeploymentError(SetupError):

@@ -1,0 +1,126 @@
+"""What ends a run that gets nowhere."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from remit.models.protocol import ToolCall
+from remit.values import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a run is ended. All are counts.
+
+    Attributes:
+        steps: model turns.
+        window: last rounds of calls in which the same call is looked for.
+        nudge_repeats: the same call this often: the model is told.
+        stop_repeats: the same call this often: the run stops.
+        nudge_pairs: two rounds alternating this often: the model is told.
+        stop_pairs: two rounds alternating this often: the run stops.
+        denials: calls denied in a row.
+        invalid_rounds: rounds in a row in which no call fitted its skill.
+        empty: replies in a row without text or call.
+        cut: replies in a row that ended at the output limit before they could be used.
+        unreadable: replies in a row whose calls could not be read.
+        parallel: calls of one round that run at the same time.
+    """
+
+    steps: int = 12
+    window: int = 20
+    nudge_repeats: int = 2
+    stop_repeats: int = 5
+    nudge_pairs: int = 3
+    stop_pairs: int = 4
+    denials: int = 3
+    invalid_rounds: int = 5
+    empty: int = 3
+    cut: int = 2
+    unreadable: int = 3
+    parallel: int = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What follows from a round: something to tell the model, or a reason to stop."""
+
+    note: str = ""
+    stop: str = ""
+
+
+class Guards:
+    """Watches the rounds of one run."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._rounds: deque[frozenset[tuple[str, str]]] = deque(maxlen=limits.window)
+        self._denied = 0
+        self._invalid = 0
+        self._strikes: dict[str, int] = {}
+
+    def round(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> Advice:
+        """Take in a round of calls with their results."""
+        self._strikes.clear()
+        self._rounds.append(frozenset((call.name, canonical(call.arguments)) for call in calls))
+        for result in results:
+            self._denied = self._denied + 1 if result.status == "denied" else 0
+            if self._denied >= self._limits.denials:
+                reason = f": {result.reason}" if result.reason else ""
+                return Advice(stop=f"{self._denied} calls in a row were denied{reason}")
+        invalid = bool(results) and all(result.status == "invalid" for result in results)
+        self._invalid = self._invalid + 1 if invalid else 0
+        if self._invalid >= self._limits.invalid_rounds:
+            return Advice(stop=f"{self._invalid} times in a row no call fitted its skill")
+        return self._repeats()
+
+    def strike(self, kind: str, most: int) -> bool:
+        """Count a reply that cannot be used; True when there were `most` of its kind in a row."""
+        self._strikes = {kind: self._strikes.get(kind, 0) + 1}
+        return self._strikes[kind] >= most
+
+    def _repeats(self) -> Advice:
+        limits = self._limits
+        again, name = self._most_repeated()
+        if again >= limits.stop_repeats:
+            return Advice(stop=f"the same call of {name} was made {again} times")
+        pairs = self._alternations()
+        if pairs >= limits.stop_pairs:
+            return Advice(stop=f"the same two steps alternated {pairs} times")
+        if again >= limits.nudge_repeats:
+            return Advice(
+                note=f"You have called {name} with the same arguments {again} times. Calling it again will not "
+                "help: use the result you have, try something else, or answer."
+            )
+        if pairs >= limits.nudge_pairs:
+            return Advice(
+                note="You are going back and forth between the same two steps. Use the results you have, try "
+                "something else, or answer."
+            )
+        return Advice()
+
+    def _most_repeated(self) -> tuple[int, str]:
+        counts = [(sum(key in earlier for earlier in self._rounds), key[0]) for key in sorted(self._rounds[-1])]
+        return max(counts, default=(0, ""))
+
+    def _alternations(self) -> int:
+        """Return how often the last two rounds, if they differ, came in turn."""
+        rounds = list(self._rounds)
+        pair = rounds[-2:]
+        if len(pair) < 2 or pair[0] == pair[1]:
+            return 0
+        count = 0
+        while rounds[-2:] == pair:
+            count, rounds = count + 1, rounds[:-2]
+        return count
+
+
+def canonical(arguments: str) -> str:
+    """Return `arguments` so that key order and white space make no difference."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments

@@ -1,0 +1,91 @@
+"""Between a transcript and a model: what the model is shown, and what its reply means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from remit.loop.transcript import bare_name
+from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
+from remit.models.wire import wire_names
+from remit.skills import RESERVED_PACK, Skill
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """A reply as the loop understands it.
+
+    Attributes:
+        text: what was said beside calls and reasoning.
+        calls: what is asked for, in order, each by its wire name.
+        errors: what looked like a call and is none, in words for the model.
+        reasoning: what the model thought aloud.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    errors: tuple[str, ...] = ()
+    reasoning: str = ""
+
+
+class Names:
+    """The names of the skills: as people and the pipeline write them, and as they are on the wire."""
+
+    def __init__(self, skills: Mapping[str, Skill]) -> None:
+        self._full = wire_names(skills)
+        self._wire = {full: wire for wire, full in self._full.items()}
+
+    def wire(self, written: str) -> str:
+        """Return the wire name of what a model wrote, what it wrote where no skill has that name."""
+        name = bare_name(written)
+        return self._wire.get(name, name)
+
+    def full(self, wire: str) -> str:
+        """Return the full name of a wire name, what was written where no skill has that name."""
+        return self._full.get(wire, wire)
+
+
+class Interpreter(Protocol):
+    """Speaks one way of calling skills: natively, or in a text dialect."""
+
+    names: Names
+
+    def fixed_tokens(self) -> int:
+        """Return an estimate of the tokens that every request has: system prompt, skills, examples."""
+        ...
+
+    def request(self, messages: Sequence[Message]) -> ModelRequest:
+        """Return the request that shows `messages` to the model."""
+        ...
+
+    def listen(self) -> Callable[[str], str]:
+        """Return a filter for the text of one reply as it comes in: it gives what may be shown already."""
+        ...
+
+    def hear(self, reply: ModelReply) -> Heard:
+        """Return what `reply` means. Never raises."""
+        ...
+
+
+def offered(skills: Mapping[str, Skill], *, cut: bool) -> dict[str, Skill]:
+    """Return the skills to offer: those of the host only once a result was cut.
+
+    `remit.read_result` is of no use before, and small models call it instead of answering.
+    """
+    return {full: skill for full, skill in skills.items() if cut or skill.pack != RESERVED_PACK}
+
+
+def tells_of_cut(messages: Sequence[Message]) -> bool:
+    """Say whether a result among `messages` was cut and names the skill that reads the rest."""
+    return any(message.role == "tool" and "remit.read_result" in message.content for message in messages)
+
+
+_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>(.*?)</\1>\s*", re.DOTALL)
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Return `text` without the reasoning block it opens with, and that reasoning."""
+    found = _THOUGHT.match(text)
+    return (text[found.end() :], found[2].strip()) if found else (text, "")

@@ -1,0 +1,34 @@
+"""What a run needs from the rest of Remit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from remit.skills import Skill
+from remit.values import Call, Result
+
+
+class Caller(Protocol):
+    """Makes calls; `remit.pipeline.pipeline.Pipeline` is the one that counts."""
+
+    @property
+    def skills(self) -> Mapping[str, Skill]:
+        """Full name to skill: those that a model may see."""
+        ...
+
+    async def call(self, call: Call) -> Result:
+        """Return the result of `call`, whatever a skill does. Raises only for faults of the host."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps sessions and records; `remit.state.store.State` is the one that counts."""
+
+    def append(self, event: str, *, session: str, body: Mapping[str, Any]) -> int:
+        """Write one record and return its number."""
+        ...
+
+    def save_session(self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str) -> None:
+        """Save a session, replacing what was saved under the same id."""
+        ...

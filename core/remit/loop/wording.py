@@ -1,0 +1,29 @@
+"""What the loop tells a model in its own name."""
+
+from __future__ import annotations
+
+EMPTY = (
+    "Your reply was empty. Answer the question, or call a skill.",
+    "Your reply was empty again. Write a short answer now, in plain words.",
+)
+
+CUT = (
+    "Your reply reached the output limit before it was complete, so nothing of it was run. "
+    "Write less: shorter arguments, fewer calls at a time."
+)
+
+UNREADABLE = "Nothing in your last reply was run. {errors}"
+
+PARTLY = "A part of your last reply was not run. {errors}"
+
+CANCELLED_RUNNING = "Cancelled by the user while it was running; whether it took effect is unknown."
+
+NOT_RUN_CANCELLED = "Not run: the user cancelled first."
+
+NOT_RUN_PARKED = "Not run: an earlier call of this step waits for sign-off. Ask for it again afterwards."
+
+NOT_RUN_FAILED = "Not run: Remit itself failed. Whether a call that was running took effect is unknown."
+
+NOT_RUN_STOPPED = "Not run: a person stopped the run."
+
+ANSWER_NOW = "If that is enough, answer in plain words now. The question was: {question}"

@@ -1,0 +1,193 @@
+"""One reply from its parts: the chunks of a stream, or a whole message as its only chunk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from remit.models.protocol import Finish, ModelDelta, ModelReply, OnDelta, ToolCall, Usage
+
+_FINISH: Mapping[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "filter",
+    "error": "filter",
+}
+
+
+@dataclass
+class _Slot:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """The arguments so far are a complete JSON text."""
+        try:
+            json.loads(self.arguments)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+class Assembler:
+    """Builds a `ModelReply`; never raises for what an endpoint sends.
+
+    Endpoints differ in how they cut calls: without an index, with the name in every chunk, with
+    arguments as an object. An id that is new, or a name after complete arguments, opens a call;
+    a part with neither index nor id continues the last one.
+    """
+
+    def __init__(self, names: Iterable[str] = (), on_delta: OnDelta | None = None) -> None:
+        self._names = frozenset(names)
+        self._on_delta = on_delta
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._slots: list[_Slot] = []
+        self._notes: dict[str, None] = {}
+        self._model = ""
+        self._usage = Usage()
+        self._finish: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """A finish reason has come."""
+        return self._finish is not None
+
+    @property
+    def text(self) -> str:
+        """What the model has said so far."""
+        return "".join(self._text)
+
+    def chunk(self, body: Mapping[str, Any]) -> None:
+        """Take one chunk of a stream."""
+        self._frame(body, "delta")
+
+    def whole(self, body: Mapping[str, Any]) -> bool:
+        """Take a whole answer; False when it holds no message."""
+        return self._frame(body, "message")
+
+    def reply(self, *, sent: bytes, received: bytes) -> ModelReply:
+        """Return what came. Calls without a name are left out with a note."""
+        return ModelReply(
+            text=self.text,
+            calls=tuple(ToolCall(id=s.id, name=s.name, arguments=s.arguments) for s in self._named()),
+            reasoning="".join(self._reasoning),
+            finish=_FINISH.get(self._finish or "", "stop"),
+            usage=self._usage,
+            model=self._model,
+            notes=tuple(self._notes),
+            sent=sent,
+            received=received,
+        )
+
+    def _named(self) -> list[_Slot]:
+        named = [slot for slot in self._slots if slot.name]
+        if len(named) < len(self._slots):
+            self._note("a call without a name was left out")
+        return named
+
+    def _frame(self, body: Mapping[str, Any], key: str) -> bool:
+        if isinstance(name := body.get("model"), str):
+            self._model = name
+        if isinstance(usage := body.get("usage"), dict):
+            self._usage = _usage(usage)
+        choices = body.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            return False
+        if isinstance(reason := choice.get("finish_reason"), str) and reason:
+            self._finish = reason
+        message = choice.get(key)
+        if isinstance(message, dict):
+            self._message(message, numbered=key == "message")
+        return isinstance(message, dict)
+
+    def _message(self, message: Mapping[str, Any], *, numbered: bool) -> None:
+        self._say("reasoning", _text(message.get("reasoning_content")) or _text(message.get("reasoning")))
+        self._say("text", _text(message.get("content")) or _text(message.get("refusal")))
+        calls = message.get("tool_calls")
+        if isinstance(calls, list):
+            for position, call in enumerate(calls):
+                self._call(call, position if numbered else None)
+        elif isinstance(old := message.get("function_call"), dict):
+            self._call({"index": 0, "function": old}, None)
+
+    def _say(self, kind: str, text: str) -> None:
+        if not text:
+            return
+        (self._text if kind == "text" else self._reasoning).append(text)
+        if self._on_delta is not None:
+            self._on_delta(ModelDelta(kind="text" if kind == "text" else "reasoning", text=text))
+
+    def _call(self, part: Any, position: int | None) -> None:
+        if not isinstance(part, dict):
+            self._note("a call that is no object was left out")
+            return
+        function = part.get("function")
+        function = function if isinstance(function, dict) else {}
+        name, arguments = function.get("name"), function.get("arguments")
+        name = name if isinstance(name, str) else ""
+        index = part.get("index") if position is None else position
+        index = index if isinstance(index, int) else None
+        id_ = part["id"] if isinstance(part.get("id"), str) else ""
+        slot = self._slot(index, id_, name)
+        slot.id = slot.id or id_
+        self._name(slot, name)
+        _arguments(slot, arguments)
+
+    def _slot(self, index: int | None, id_: str, name: str) -> _Slot:
+        if (found := self._find(index, id_, name)) is not None:
+            return found
+        self._slots.append(_Slot(index))
+        return self._slots[-1]
+
+    def _find(self, index: int | None, id_: str, name: str) -> _Slot | None:
+        for slot in reversed(self._slots):
+            if index is not None and slot.index == index:
+                return slot if not (id_ and slot.id and slot.id != id_) else None
+            if index is None and id_ and slot.id == id_:
+                return slot
+        if index is not None or id_ or not self._slots:
+            return None
+        last = self._slots[-1]
+        return None if name and last.name and last.whole else last
+
+    def _name(self, slot: _Slot, part: str) -> None:
+        """Set the name, which many endpoints repeat; join the parts of one that was split."""
+        joined = slot.name + part
+        split = slot.name and slot.name not in self._names and any(n.startswith(joined) for n in self._names)
+        if part:
+            slot.name = joined if split else part
+
+    def _note(self, note: str) -> None:
+        self._notes[note] = None
+
+
+def _arguments(slot: _Slot, part: Any) -> None:
+    if isinstance(part, str):
+        slot.arguments += part
+    elif part is not None:
+        slot.arguments = json.dumps(part)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a content field: a string, or a list of parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [part.get("text") for part in content if isinstance(part, dict)]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    return Usage(input_tokens=_count(usage.get("prompt_tokens")), output_tokens=_count(usage.get("completion_tokens")))
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,246 @@
+"""What the loop and a model say to each other, whatever the endpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+Origin = Literal["person", "model", "skill", "loop"]
+"""Who wrote a message: the person's own words, the model, a skill's result, or the loop itself."""
+
+Finish = Literal["stop", "length", "filter"]
+"""Why a reply ended: the model was done; the output limit; the endpoint withheld the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """A call as a model wrote it.
+
+    Attributes:
+        id: as the endpoint gave it, possibly empty or used before; the transcript makes it unique.
+        name: of the skill, as written.
+        arguments: JSON text as written; empty means none were given.
+        repaired: a text dialect mended damaged JSON to get these arguments.
+    """
+
+    id: str = ""
+    name: str
+    arguments: str = ""
+    repaired: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message of a transcript.
+
+    Attributes:
+        role: as endpoints name it.
+        content: the text.
+        origin: who wrote it.
+        calls: calls of an assistant message; each is answered by one `tool` message.
+        call_id: the call that a `tool` message answers.
+        status: how that call ended (`remit.values.Status`).
+        reasoning: what the model thought aloud; kept apart and never sent back.
+    """
+
+    role: Role
+    content: str = ""
+    origin: Origin = "person"
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    status: str = ""
+    reasoning: str = ""
+
+    @cached_property
+    def wire(self) -> bytes:
+        """The message as one JSON object of a chat completion request, rendered once."""
+        return encode(self._wire())
+
+    def _wire(self) -> dict[str, Any]:
+        if self.role == "tool":
+            return {"role": "tool", "tool_call_id": self.call_id, "content": self.content}
+        if not self.calls:
+            return {"role": self.role, "content": self.content}
+        calls = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in self.calls
+        ]
+        return {"role": "assistant", "content": self.content or None, "tool_calls": calls}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the message as plain JSON, without what is empty; made once, so leave it as it is."""
+        return self._json
+
+    @cached_property
+    def _json(self) -> dict[str, Any]:
+        body = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name)}
+        if self.calls:
+            body["calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.calls]
+        return body
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Message:
+        """Read what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
+        if known["role"] not in ("system", "user", "assistant", "tool"):
+            raise ValueError(f"unknown role {known['role']!r}")
+        known["calls"] = tuple(ToolCall(**call) for call in known.get("calls", ()))
+        return cls(**known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A skill as a model is shown it: its wire name, description, and JSON Schema of the arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    strict: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRequest:
+    """One question to a model.
+
+    Attributes:
+        messages: the whole conversation that the model is shown, system prompt first.
+        tools: skills offered through native function calling.
+        tool_choice: `auto`, `none`, `required`, or the name of one tool; empty leaves it out.
+        stop: texts at which the model must stop.
+        temperature: None leaves it to the endpoint.
+        max_tokens: most tokens of the reply; None leaves it to the endpoint.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: str = ""
+    stop: tuple[str, ...] = ()
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens of one reply or of a run; None where an endpoint did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+        )
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Tokens in and out, None when either is unknown."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelReply:
+    """A whole reply. An endpoint that streams and one that does not give the same one.
+
+    Attributes:
+        text: what the model said, without its reasoning.
+        calls: native calls, in the model's order; each is whole unless `finish` says otherwise.
+        reasoning: what endpoints send as reasoning content.
+        finish: why it ended.
+        usage: tokens.
+        model: the name that the endpoint gives itself.
+        notes: what was odd about the reply and how it was read, one line each.
+        sent: the request's body as sent; empty where nothing was sent anywhere.
+        received: the answer's body as received.
+    """
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    finish: Finish = "stop"
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    notes: tuple[str, ...] = ()
+    sent: bytes = field(default=b"", repr=False)
+    received: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDelta:
+    """A part of a reply as it comes in.
+
+    Attributes:
+        kind: `text` and `reasoning` continue the reply; `retry` says that the attempt failed,
+            that what came so far is void, and that another one follows.
+        text: the new text, or why there is another attempt.
+        wait: seconds until the next attempt (only for `retry`).
+    """
+
+    kind: Literal["text", "reasoning", "retry"]
+    text: str
+    wait: float = 0.0
+
+
+OnDelta = Callable[[ModelDelta], None]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that answers a `ModelRequest`."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for records and messages."""
+        ...
+
+    async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
+        """Answer `request`; with `on_delta`, hand out the text as it comes in.
+
+        Raises:
+            ModelError: no usable answer came.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is open on the running event loop. May be called more than once."""
+        ...
+
+
+def encode(value: Any) -> bytes:
+    """Return `value` as compact JSON in UTF-8; lone surrogates become U+FFFD."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return whole_text(text).encode()
+
+
+def whole_text(text: str) -> str:
+    """Return `text` with surrogate pairs joined and lone surrogates replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def tool_wire(tools: Iterable[ToolSpec]) -> bytes:
+    """Return `tools` as the JSON array of a chat completion request."""
+    return encode([{"type": "function", "function": _function(tool)} for tool in tools])
+
+
+def _function(tool: ToolSpec) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {**body, "strict": True} if tool.strict else body
