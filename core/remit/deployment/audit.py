@@ -1,0 +1,116 @@
+"""The permission matrix: what each skill asks for, is given, and can really do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from remit.deployment.deployment import Deployment
+from remit.policy.decide import FLOORS
+from remit.skills import RESERVED_PACK, Skill
+from remit.values import Effect, Verdict, strictest
+from remit_sandbox.values import Enforced
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRow:
+    """One skill in the matrix, in plain values that become JSON as they are.
+
+    Attributes:
+        pack: the pack's name.
+        version: of the pack; empty for skills of the host.
+        skill: full name.
+        effect: the effective effect.
+        declared_effect: what the manifest says.
+        verified: False where a declared `read` was accepted on trust.
+        impact: impact tags, sorted.
+        permission: what it asks for.
+        grant: what it is given.
+        right: permission, grant and mode together.
+        private_net: hosts of the right whose non-public addresses are allowed.
+        verdict: of a call that no argument-dependent rule speaks about.
+        source: where that verdict comes from.
+        rules: rules that may speak about it, too, depending on arguments and scene.
+        enforcement: right to who enforces it on this machine.
+        confined: False for what runs in the host.
+        dev: an editable install, derived anew per run.
+    """
+
+    pack: str
+    version: str
+    skill: str
+    effect: Effect
+    declared_effect: Effect
+    verified: bool
+    impact: tuple[str, ...]
+    permission: Mapping[str, tuple[str, ...]]
+    grant: Mapping[str, tuple[str, ...]]
+    right: Mapping[str, tuple[str, ...]]
+    private_net: tuple[str, ...]
+    verdict: Verdict
+    source: str
+    rules: tuple[str, ...] = ()
+    enforcement: Mapping[str, str] = field(default_factory=dict)
+    confined: bool = True
+    dev: bool = False
+
+
+def audit_rows(
+    deployment: Deployment,
+    *,
+    skills: Iterable[Skill] | None = None,
+    enforcement: Iterable[Enforced] | None = None,
+) -> tuple[AuditRow, ...]:
+    """Return the matrix, sorted by skill.
+
+    Args:
+        deployment: the deployment.
+        skills: to show instead of the deployment's own (a pipeline has the host's skills, too).
+        enforcement: rows of `remit_sandbox.probe`; None to probe this machine now.
+    """
+    rows = enforcement if enforcement is not None else _probed()
+    held = {row.right: row.by for row in rows}
+    shown = deployment.skills.values() if skills is None else skills
+    return tuple(_row(skill, deployment, held) for skill in sorted(shown, key=lambda skill: skill.full))
+
+
+def _probed() -> tuple[Enforced, ...]:
+    from remit_sandbox.probe import probe
+
+    return tuple(probe().rows)
+
+
+def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str]) -> AuditRow:
+    verdict, source = _verdict(skill, deployment)
+    parts = deployment.assembled.packs.get(skill.pack)
+    return AuditRow(
+        pack=skill.pack,
+        version=skill.version,
+        skill=skill.full,
+        effect=skill.effect,
+        declared_effect=skill.declared_effect,
+        verified=not (skill.effect == "read" and {"net", "secrets"} & set(skill.grant)),
+        impact=tuple(sorted(skill.impact)),
+        permission=skill.permission,
+        grant=skill.grant,
+        right=skill.right,
+        private_net=skill.cell.rights.private_net if skill.cell else (),
+        verdict=verdict,
+        source=source,
+        rules=tuple(rule.id for rule in deployment.rules.about(skill)),
+        enforcement=dict(held) if skill.confined else {"all": "not enforced"},
+        confined=skill.confined,
+        dev=bool(parts and parts.installed.editable),
+    )
+
+
+def _verdict(skill: Skill, deployment: Deployment) -> tuple[Verdict, str]:
+    if skill.pack == RESERVED_PACK:
+        return "allow", "host skill"
+    base = deployment.config.defaults.verdict(skill.effect)
+    floors = {f"impact {impact}": FLOORS[impact] for impact in skill.impact}
+    strict = strictest([base, *floors.values()])
+    for source, verdict in sorted(floors.items()):
+        if verdict == strict:
+            return verdict, source
+    return base, f"default {skill.effect}"

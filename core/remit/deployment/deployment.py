@@ -1,0 +1,202 @@
+"""A deployment that is open: its usable skills, its rules, its sandbox."""
+
+from __future__ import annotations
+
+import getpass
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from remit.deployment.anchors import workspace_of
+from remit.deployment.assemble import Assembled, Ground, assemble
+from remit.deployment.config import Config
+from remit.deployment.files import DeploymentFiles, read_files
+from remit.deployment.layers import MANAGED_FILE, Layers, combine, load_managed
+from remit.deployment.plugins import check_plugins
+from remit.deployment.site_folders import site_folders
+from remit.deployment.trust import Standing, require, standing
+from remit.errors import DeploymentError
+from remit.packs.discovery import discover
+from remit.packs.installed import Inventory, PackProblem
+from remit.packs.lock import Lock
+from remit.skills import Skill
+from remit.state_folder import StateFolder, find_state, open_state
+from remit.values import ReadOnly
+
+if TYPE_CHECKING:
+    from remit.policy.rules import Rules
+    from remit_sandbox import Sandbox
+
+
+class Deployment:
+    """A deployment that is open; close it, or use it as a context manager.
+
+    Attributes:
+        folder: absolute real path.
+        config: what holds, all layers together.
+        lock: what was accepted.
+        state_folder: where its state lies.
+        id: its id in the state.
+        read_only: the mode.
+        skills: full name to skill: enabled, locked, undrifted, visible in this mode.
+        problems: packs and skills that were left out, with reason and remedy.
+        notes: what of the configuration gives nothing here, and why.
+        standing: who accepted it.
+        inventory: what is installed.
+    """
+
+    def __init__(
+        self,
+        *,
+        files: DeploymentFiles,
+        layers: Layers,
+        state: StateFolder,
+        inventory: Inventory,
+        standing: Standing,
+        read_only: ReadOnly = False,
+        paths: Sequence[str] | None = None,
+        principal: str | None = None,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        """Assemble a deployment from parts that were read already; use `open` instead."""
+        self.folder: Path = files.folder
+        self.config: Config = layers.config
+        self.lock: Lock = files.lock
+        self.state_folder: Path = state.path
+        self.id: str = state.id
+        self.read_only: ReadOnly = read_only
+        self.standing = standing
+        self.inventory = inventory
+        self.principal = principal or _person()
+        self.workspace: Path = workspace_of(self.folder, self.config.workspace)
+        if standing.trusted:
+            _make(self.workspace)
+        self.paths: tuple[str, ...] = site_folders(paths)
+        self._sandbox: Sandbox | None = None
+        self._on_close = on_close
+        self._starting = threading.Lock()
+        try:
+            self.assembled: Assembled = assemble(self._ground(files, layers, state))
+            self.skills: Mapping[str, Skill] = self.assembled.skills
+            self.problems: tuple[PackProblem, ...] = self.assembled.problems
+            self.rules: Rules = self._load_rules()
+        except BaseException:
+            self.close()
+            raise
+        self.notes: tuple[str, ...] = (*layers.notes, *self.assembled.notes)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path = ".",
+        *,
+        read_only: ReadOnly = False,
+        paths: Sequence[str] | None = None,
+        require_trust: bool = True,
+        overrides: Mapping[str, Any] | None = None,
+        principal: str | None = None,
+        managed: Path = MANAGED_FILE,
+    ) -> Deployment:
+        """Open the deployment in `folder`; no parent folder is searched.
+
+        A pack that is broken, collides, has drifted, is not installed or not locked is left out
+        and listed in `problems`; everything else keeps working.
+
+        Args:
+            folder: where `remit.toml` lies.
+            read_only: True removes every write root and every skill whose effect is not read;
+                `strict` removes the network, too.
+            paths: site folders in which packs are looked for; None for this interpreter's own.
+            require_trust: refuse what nobody has accepted; False only to look at it.
+            overrides: tables `model`, `agent`, `defaults`, `log` for this run; defaults only tighten.
+            principal: for whom it runs; None for the person at this machine.
+            managed: the managed file.
+
+        Raises:
+            NotTrusted: nobody has accepted it on this machine.
+            DeploymentError: `remit.toml` is missing or wrong, or a required pack is left out.
+            LockError: the lock is unreadable.
+            PolicyError: a grant or rule that cannot be held.
+        """
+        files = read_files(folder)
+        upper = load_managed(managed)
+        layers = combine(upper.config if upper else None, files.config.config, overrides)
+        found = standing(files, find_state(files.folder), managed=upper.config.trust if upper else ())
+        if require_trust:
+            require(found, files.folder)
+        check_plugins(layers.config.extensions)
+        sources = {name: pack.from_ for name, pack in layers.config.packs.items() if pack.from_}
+        return cls(
+            files=files,
+            layers=layers,
+            state=open_state(files.folder),
+            inventory=discover(paths, sources=sources),
+            standing=found,
+            read_only=read_only,
+            paths=paths,
+            principal=principal,
+        )
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox of this deployment, made on first use; it starts its supervisor later still."""
+        with self._starting:
+            if self._sandbox is None:
+                from remit_sandbox import Sandbox
+
+                self._sandbox = Sandbox()
+            return self._sandbox
+
+    def close(self) -> None:
+        """End every cell, and remove what was made for the time only. Calling it again does nothing."""
+        with self._starting:
+            sandbox, self._sandbox = self._sandbox, None
+            after, self._on_close = self._on_close, None
+        if sandbox is not None:
+            sandbox.close()
+        if after is not None:
+            after()
+
+    def __enter__(self) -> Deployment:
+        """Return the deployment itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def _load_rules(self) -> Rules:
+        from remit.policy.rules import Rules
+
+        return Rules.load(self.config.rules, self.config.defaults, skills=self.skills)
+
+    def _ground(self, files: DeploymentFiles, layers: Layers, state: StateFolder) -> Ground:
+        return Ground(
+            folder=self.folder,
+            text=files.config.text,
+            config=layers.config,
+            upper=layers.upper_grants,
+            lock=self.lock,
+            inventory=self.inventory,
+            workspace=self.workspace,
+            state=state,
+            principal=self.principal,
+            read_only=self.read_only,
+            paths=self.paths,
+            sandbox=lambda: self.sandbox,
+        )
+
+
+def _make(workspace: Path) -> None:
+    try:
+        workspace.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DeploymentError(f"the workspace {workspace} cannot be made: {error.strerror or error}") from error
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,220 @@
+"""Makes the skills of one enabled pack: locked, granted, resolved to this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from remit.deployment.config import PackConfig
+from remit.deployment.load import nearest
+from remit.deployment.rights import PackGrant, in_mode, resolve_right
+from remit.deployment.secret_values import resolve_secret
+from remit.errors import DeploymentError, PackError, RemitError
+from remit.packs.installed import InstalledPack, PackProblem
+from remit.packs.lock import LockedPack, LockedSkill
+from remit.packs.manifest import Manifest, SkillTable
+from remit.packs.permissions import Permission, effective_effect
+from remit.skills import Skill
+from remit.values import Effect, ReadOnly
+from remit_sandbox.values import CellSpec, Enforcement, Isolation
+
+_FORMATS = {"path": "path", "file-path": "path", "directory-path": "path", "uri": "url", "url": "url"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Where the packs of a deployment run.
+
+    Attributes:
+        folder: the deployment's folder.
+        anchors: `workspace` and `data` of the pack to absolute real paths.
+        paths: site folders for the cells.
+        read_only: the mode.
+        enforcement: what the deployment demands.
+    """
+
+    folder: Path
+    anchors: Mapping[str, Path]
+    paths: tuple[str, ...]
+    read_only: ReadOnly
+    enforcement: Enforcement
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackParts:
+    """One pack with everything that is known about it in this deployment."""
+
+    installed: InstalledPack
+    manifest: Manifest
+    locked: LockedPack
+    config: PackConfig
+    grant: PackGrant
+
+    @property
+    def name(self) -> str:
+        """The pack's name."""
+        return self.manifest.name
+
+    def chosen(self) -> tuple[str, ...]:
+        """Names of the skills that the deployment chose and the manifest has."""
+        wanted = self.config.skills
+        return tuple(name for name in self.manifest.skills if wanted is None or name in wanted)
+
+    def problem(self, reason: str, remedy: str = "") -> PackProblem:
+        """A problem of this pack."""
+        return PackProblem(pack=self.name, distribution=self.installed.distribution, reason=reason, remedy=remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackSkills:
+    """The usable skills of one pack, why others are missing, and what of a grant gives nothing here."""
+
+    skills: tuple[Skill, ...] = ()
+    problems: tuple[PackProblem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def pack_skills(parts: PackParts, site: Site) -> PackSkills:
+    """Make the skills of one pack.
+
+    Raises:
+        PolicyError: a link in a granted folder leads out of it.
+    """
+    skills: list[Skill] = []
+    problems = list(_unknown_names(parts))
+    notes: dict[str, None] = {}
+    for name in parts.chosen():
+        try:
+            skill, said = _skill(parts, name, site)
+        except (DeploymentError, PackError) as error:
+            problems.append(parts.problem(f"skill {name}: {error}", error.remedy))
+            continue
+        if skill is not None:
+            skills.append(skill)
+            notes.update(dict.fromkeys(f"pack {parts.name}: {note}" for note in said))
+    return PackSkills(skills=tuple(skills), problems=tuple(problems), notes=tuple(notes))
+
+
+def _unknown_names(parts: PackParts) -> Iterator[PackProblem]:
+    known = tuple(parts.manifest.skills)
+    for key, names in (("skills", parts.config.skills or ()), ("accept_read", parts.config.accept_read)):
+        for name in names:
+            if name not in known:
+                close = nearest(name, known)
+                hint = f"; did you mean {close!r}?" if close else f"; it has {', '.join(known)}"
+                yield parts.problem(f"{key} names {name!r}, which is no skill of it{hint}", "correct remit.toml")
+
+
+def _skill(parts: PackParts, name: str, site: Site) -> tuple[Skill | None, tuple[str, ...]]:
+    """Return the skill (None where the mode hides it) and what of its right gives nothing here."""
+    table, locked = parts.manifest.skills[name], _locked(parts, name)
+    permission = parts.manifest.skill_permission(name, parts.grant.settings)
+    granted = permission.intersect(parts.grant.grant)
+    effect = effective_effect(table.effect, granted, accept_read=name in parts.config.accept_read)
+    if site.read_only and effect != "read":
+        return None, ()
+    right = in_mode(granted, site.read_only)
+    if right.shm:
+        raise PackError("it asks for shared memory, which needs a mount namespace that cells do not have")
+    resolved = resolve_right(right, site.anchors, private_net=parts.grant.private_net)
+    cell = _cell(parts, table, right, site)
+    cell = replace(cell, rights=resolved.rights)
+    return _value(parts, name, locked, effect, (permission, granted, right), cell), resolved.notes
+
+
+def _locked(parts: PackParts, name: str) -> LockedSkill:
+    locked = parts.locked.skills.get(name)
+    if locked is None:
+        raise PackError("it is not locked", remedy=f"run `remit packs enable {parts.name}`")
+    if locked.refused:
+        raise PackError(f"it is refused: {locked.refused}", remedy="its author has to change it")
+    return locked
+
+
+def _cell(parts: PackParts, table: SkillTable, right: Permission, site: Site) -> CellSpec:
+    own = any(entry.startswith("${data}") for entry in (*right.fs_read, *right.fs_write))
+    whole = "${workspace}/**" in (*right.fs_read, *right.fs_write)
+    return CellSpec(
+        pack=parts.name,
+        package=parts.installed.package,
+        location=parts.installed.location,
+        paths=site.paths,
+        settings=dict(parts.grant.settings),
+        secrets=_secrets(parts, right.secrets, site),
+        workspace=str(site.anchors["workspace"]) if whole else None,
+        data=str(site.anchors["data"]) if own else None,
+        isolation=_isolation(table, right),
+        enforcement=site.enforcement,
+    )
+
+
+def _isolation(table: SkillTable, right: Permission) -> Isolation:
+    if right.exec:
+        return "process"
+    return "warm" if table.isolation == "auto" else table.isolation
+
+
+def _secrets(parts: PackParts, names: tuple[str, ...], site: Site) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for name in names:
+        reference = parts.config.secrets.get(name)
+        if reference is None:
+            raise DeploymentError(
+                f"its secret {name} is not bound",
+                remedy=f'write [packs.{parts.name}.secrets] {name} = "env:{name.upper()}"',
+            )
+        values[name] = _secret(name, reference, site.folder)
+    return values
+
+
+def _secret(name: str, reference: str, folder: Path) -> str:
+    try:
+        return resolve_secret(reference, folder=folder)
+    except RemitError as error:
+        raise DeploymentError(f"its secret {name}: {error}", remedy=error.remedy) from error
+
+
+def _value(
+    parts: PackParts,
+    name: str,
+    locked: LockedSkill,
+    effect: Effect,
+    words: tuple[Permission, Permission, Permission],
+    cell: CellSpec,
+) -> Skill:
+    table = parts.manifest.skills[name]
+    permission, grant, right = (one.words() for one in words)
+    return Skill(
+        pack=parts.name,
+        name=name,
+        description=locked.description,
+        schema=locked.schema,
+        effect=effect,
+        declared_effect=table.effect,
+        impact=frozenset(table.impact),
+        handler=table.handler,
+        after=table.after,
+        timeout=float(table.timeout),
+        cell=cell,
+        permission=permission,
+        grant=grant,
+        right=right,
+        idempotent=table.idempotent,
+        cache=float(table.cache) if effect == "read" and table.idempotent else 0.0,
+        targets={**_implied_targets(locked.schema), **table.targets},
+        labels=frozenset({"untrusted", *table.returns}),
+        keep=tuple(table.keep),
+        secret_arguments=frozenset(table.secret_arguments),
+        examples=tuple(example.model_dump() for example in table.examples),
+        hash=parts.locked.skill_hash(name),
+        version=parts.installed.version,
+    )
+
+
+def _implied_targets(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Arguments whose type says where an action lands: `Path` and `AnyUrl`."""
+    properties = schema.get("properties", {})
+    found = {name: _FORMATS.get(str(one.get("format"))) for name, one in properties.items() if isinstance(one, dict)}
+    return {name: kind for name, kind in found.items() if kind is not None}

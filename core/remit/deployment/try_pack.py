@@ -1,0 +1,195 @@
+"""A pack in development, loaded from its folder into a deployment of its own, without being installed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from remit.deployment.deployment import Deployment
+from remit.deployment.files import read_files
+from remit.deployment.layers import combine
+from remit.deployment.source import CONFIG_NAME
+from remit.deployment.trust import Standing
+from remit.errors import PackError
+from remit.packs.installed import InstalledPack, Inventory
+from remit.packs.lock import Lock, lock_pack
+from remit.packs.manifest import Manifest, read_manifest
+from remit.state_folder import StateFolder, private_folder
+from remit.values import ReadOnly
+from remit_sandbox.values import Enforcement
+
+_MANIFEST = "pack.toml"
+_GROUP = "remit.packs"
+
+
+def try_pack(
+    folder: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    enforcement: Enforcement | None = None,
+    read_only: ReadOnly = False,
+    paths: Sequence[str] | None = None,
+) -> Deployment:
+    """Open a temporary deployment with one pack, which gets all that its manifest asks for.
+
+    Its workspace, data and state are temporary folders that go when the deployment is closed. By
+    default nothing asks; the floor of an impact still holds.
+
+    Args:
+        folder: of the project (`pyproject.toml` with the package beside it or under `src`), or of
+            the package itself.
+        settings: values for the pack's settings.
+        enforcement: None for `kernel` where this machine can, else `available`.
+        read_only: the mode.
+        paths: site folders for what the pack imports; None for this interpreter's own.
+
+    Raises:
+        PackError: there is no pack in the folder, or its code cannot be imported.
+        ManifestError: its manifest is wrong.
+    """
+    installed = development_pack(Path(folder))
+    manifest = read_manifest(installed.manifest, package=installed.package)
+    if manifest.name != installed.name:
+        raise PackError(f"pack.toml says {manifest.name!r}, the entry point says {installed.name!r}")
+    place = Path(tempfile.mkdtemp(prefix="remit-try-")).resolve()
+    try:
+        return _whole(_open(place, installed, manifest, settings or {}, enforcement or _best(), read_only, paths))
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def _whole(deployment: Deployment) -> Deployment:
+    """A single skill may be missing, with its reason; a pack that is left out as a whole is an error."""
+    if deployment.assembled.packs:
+        return deployment
+    deployment.close()
+    (error,) = deployment.assembled.errors.values()
+    raise error
+
+
+def development_pack(folder: Path) -> InstalledPack:
+    """Find the pack in a project's folder, without running or importing anything.
+
+    Raises:
+        PackError: there is none, or more than one.
+    """
+    real = folder.resolve()
+    if not real.is_dir():
+        raise PackError(f"there is no folder {folder}")
+    project = _project(real / "pyproject.toml")
+    root = _package(real, project)
+    declared = _declared(project, root.name)
+    name = declared or read_manifest(root / _MANIFEST).name
+    return InstalledPack(
+        name=name,
+        distribution=str(project.get("name", root.name)),
+        version=str(project.get("version", "0")),
+        package=root.name,
+        root=root,
+        manifest=root / _MANIFEST,
+        editable=True,
+        metadata=real,
+        source=real,
+    )
+
+
+def _project(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        project = tomllib.loads(path.read_text("utf-8-sig")).get("project", {})
+    except (OSError, ValueError) as error:
+        raise PackError(f"{path} cannot be read: {error}") from error
+    return project if isinstance(project, dict) else {}
+
+
+def _package(folder: Path, project: Mapping[str, Any]) -> Path:
+    """Return the one package of the project that holds a manifest."""
+    if (folder / _MANIFEST).is_file() and (folder / "__init__.py").is_file():
+        return folder
+    found = [path.parent for top in (folder / "src", folder) for path in sorted(top.glob(f"*/{_MANIFEST}"))]
+    wanted = set(_entry_points(project).values())
+    named = [path for path in found if path.name in wanted] or found
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise PackError(
+            f"{folder} holds several packages with a {_MANIFEST}: {', '.join(path.name for path in named)}",
+            remedy="name the folder of the one you mean",
+        )
+    raise PackError(
+        f"{folder} holds no package with a {_MANIFEST} beside its __init__.py",
+        remedy=f"put {_MANIFEST} into src/<package>/ or <package>/",
+    )
+
+
+def _entry_points(project: Mapping[str, Any]) -> dict[str, str]:
+    groups = project.get("entry-points", {})
+    points = groups.get(_GROUP, {}) if isinstance(groups, dict) else {}
+    return {str(name): str(value) for name, value in points.items()} if isinstance(points, dict) else {}
+
+
+def _declared(project: Mapping[str, Any], package: str) -> str | None:
+    points = _entry_points(project)
+    for name, value in points.items():
+        if value == package:
+            return name
+    if project and points:
+        raise PackError(f"no entry point of group {_GROUP} names the package {package}")
+    return None
+
+
+def _best() -> Enforcement:
+    from remit_sandbox.probe import probe
+
+    return "available" if probe().missing else "kernel"
+
+
+def _open(
+    place: Path,
+    installed: InstalledPack,
+    manifest: Manifest,
+    settings: Mapping[str, Any],
+    enforcement: Enforcement,
+    read_only: ReadOnly,
+    paths: Sequence[str] | None,
+) -> Deployment:
+    home = place / "deployment"
+    (home / "workspace").mkdir(parents=True)
+    chosen = manifest.settings_with(settings)
+    (home / CONFIG_NAME).write_text(_config(manifest, settings, manifest.permission(chosen).secrets, enforcement))
+    locked = lock_pack(installed, manifest, {})
+    files = replace(read_files(home), lock=Lock(packs={manifest.name: locked}))
+    return Deployment(
+        files=files,
+        layers=combine(None, files.config.config),
+        state=StateFolder(id="0" * 32, path=private_folder(place / "state")),
+        inventory=Inventory(packs={manifest.name: installed}),
+        standing=Standing(by="person", digest=files.digest),
+        read_only=read_only,
+        paths=paths,
+        on_close=lambda: shutil.rmtree(place, ignore_errors=True),
+    )
+
+
+def _config(manifest: Manifest, settings: Mapping[str, Any], secrets: Sequence[str], enforcement: Enforcement) -> str:
+    reads = [name for name, table in manifest.skills.items() if table.effect == "read"]
+    lines = [
+        "policy = 1",
+        "[defaults]",
+        'read = "allow"\nwrite = "allow"\nexternal = "allow"\nunattended = "deny"',
+        f"enforcement = {json.dumps(enforcement)}",
+        f"[packs.{manifest.name}]",
+        "enabled = true",
+        f"accept_read = {json.dumps(reads)}",
+        *(f"settings.{name} = {json.dumps(value)}" for name, value in settings.items()),
+        *(f'secrets.{name} = "env:{name.upper()}"' for name in secrets),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,140 @@
+"""Ranking an edit: what narrows needs no new trust, what widens or cannot be ranked does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remit.deployment.changes import Rank, compare
+from remit.deployment.config import Config
+from remit.deployment.load import parse_config
+from remit.packs.lock import Lock, LockedPack, LockedSkill
+from remit.packs.permissions import Permission
+
+ASKED = Permission(
+    fs_read=("${workspace}/**",), fs_write=("${workspace}/out/**",), net=("*.example.com:443", "a.example:80")
+)
+SKILL = LockedSkill(table="sha256:1", content="sha256:2")
+FILES = LockedPack(
+    distribution="remit-files",
+    version="1",
+    package="remit_files",
+    permission=ASKED,
+    skills={"read": SKILL, "save": SKILL},
+)
+LOCK = Lock(packs={"files": FILES})
+BASE = """\
+[model]
+base_url = "http://one.example/v1"
+[packs.files]
+enabled = true
+skills = ["read"]
+grant.net = ["a.example:80"]
+[packs.other]
+enabled = false
+[[rule]]
+id = "no"
+verdict = "deny"
+match = { skill = "files.save" }
+[[rule]]
+id = "yes"
+verdict = "allow"
+match = { skill = "files.read" }
+"""
+
+
+def config(text: str) -> Config:
+    return parse_config("policy = 1\n" + text, Path("remit.toml"))
+
+
+def rank(old: str, new: str, old_lock: Lock = LOCK, new_lock: Lock = LOCK) -> Rank:
+    return compare(config(old), old_lock, config(new), new_lock).rank
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", "same"),
+        ('skills = ["read"]', "# a comment\nskills = ['read']", "same"),
+        ('skills = ["read"]', 'skills = ["read", "save"]', "widens"),
+        ('skills = ["read"]\n', "", "widens"),
+        ('skills = ["read"]', "skills = []", "narrows"),
+        ("enabled = true", "enabled = false", "narrows"),
+        ("enabled = false", "enabled = true", "widens"),
+        ('grant.net = ["a.example:80"]', "grant.net = []", "narrows"),
+        ('grant.net = ["a.example:80"]\n', "", "widens"),
+        ('grant.net = ["a.example:80"]', 'grant.net = ["b.example.com:443"]', "widens"),
+        ("grant.net", 'grant.fs.read = ["${workspace}/docs/**"]\ngrant.net', "narrows"),
+        ("grant.net", "grant.fs.write = []\ngrant.net", "narrows"),
+        ("grant.net", 'accept_read = ["read"]\ngrant.net', "widens"),
+        ("grant.net", "required = true\ngrant.net", "unranked"),
+        ("grant.net", 'settings.endpoint = "x:1"\ngrant.net', "unranked"),
+        ("grant.net", 'secrets.token = "env:T"\ngrant.net', "unranked"),
+        ("grant.net", 'from = "x"\ngrant.net', "unranked"),
+        ("[model]", '[defaults]\nread = "ask"\n[model]', "narrows"),
+        ("[model]", '[defaults]\nwrite = "allow"\n[model]', "widens"),
+        ("[model]", '[defaults]\nunattended = "deny"\n[model]', "narrows"),
+        ("[model]", '[defaults]\nenforcement = "available"\n[model]', "widens"),
+        ("[model]", "[defaults]\nallow_yes = true\n[model]", "widens"),
+        ("one.example", "two.example", "unranked"),
+        ("[model]", '[agent]\nprompt = "x"\n[model]', "unranked"),
+        ("[model]", "[log]\nkeep_raw = true\n[model]", "unranked"),
+        ("[model]", '[host_skills]\nallow = ["x"]\n[model]', "unranked"),
+        ("[model]", 'workspace = "x"\n[model]', "unranked"),
+        ('id = "no"', 'id = "never"', "same"),
+        ('verdict = "deny"', 'verdict = "ask"', "widens"),
+        ('match = { skill = "files.save" }', 'match = { skill = "files.*" }', "widens"),
+        ('match = { skill = "files.read" }\n', "", "widens"),
+        ('"allow"', '"ask"', "narrows"),
+    ],
+)
+def test_each_kind_of_edit_is_ranked(old: str, new: str, expected: Rank) -> None:
+    assert rank(BASE, BASE.replace(old, new, 1)) == expected
+
+
+def test_a_new_lock_of_an_enabled_pack_cannot_be_ranked_and_of_another_one_does_not_matter() -> None:
+    changed = LOCK.with_pack("files", replace(FILES, version="2"))
+    assert rank(BASE, BASE, LOCK, changed) == "unranked"
+    assert rank(BASE, BASE, LOCK, LOCK.with_pack("other", FILES)) == "same"
+    off = BASE.replace("enabled = true", "enabled = false")
+    assert rank(off, off, LOCK, changed) == "same"
+    assert rank(off, BASE, LOCK, changed) == "widens"
+
+
+def test_numbers_that_json_cannot_write_are_told_apart() -> None:
+    rule = '[[rule]]\nid = "no"\nverdict = "deny"\nmatch = { arguments = { amount = { lt = inf } } }\n'
+    assert rank(rule, rule) == "same"
+    assert rank(rule, rule.replace("inf", "nan")) == "widens"
+
+
+def test_the_lines_say_what_becomes_wider() -> None:
+    found = compare(config(BASE), LOCK, config(BASE.replace('["a.example:80"]', '["b.example.com:443"]')), LOCK)
+    assert found.lines("widens") == ("pack files is granted net: b.example.com:443",)
+    assert found.lines("narrows") == ("pack files is no longer granted net: a.example:80",)
+    assert found.needs_trust
+
+
+ENTRIES = {
+    "net": ["a.example:80", "*.example.com:443", "x.example.com:443", "y.x.example.com:443"],
+    "fs.read": ["${workspace}/**", "${workspace}/docs/**", "${workspace}/docs/a.txt"],
+    "fs.write": ["${workspace}/out/**", "${workspace}/out/a/**"],
+}
+GRANT = st.fixed_dictionaries(
+    {}, optional={key: st.lists(st.sampled_from(values), unique=True) for key, values in ENTRIES.items()}
+)
+
+
+def _with_grant(grant: dict[str, list[str]]) -> str:
+    return "[packs.files]\nenabled = true\n" + "".join(f"grant.{key} = {value!r}\n" for key, value in grant.items())
+
+
+@given(GRANT, GRANT)
+def test_a_step_to_more_is_never_called_less(before: dict[str, list[str]], after: dict[str, list[str]]) -> None:
+    old, new = Permission.granted(before, ASKED), Permission.granted(after, ASKED)
+    found = rank(_with_grant(before), _with_grant(after))
+    assert (found == "widens") == bool(new.beyond(old))
+    assert (found == "same") == (new.within(old) and old.within(new))

@@ -1,0 +1,143 @@
+"""The managed file, the deployment's file and the flags of a run: a lower layer never relaxes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remit.deployment.config import Config
+from remit.deployment.layers import combine, load_managed
+from remit.errors import DeploymentError, UsageError
+from remit.values import VERDICTS
+
+VERDICT = st.sampled_from(VERDICTS)
+DEFAULTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "read": VERDICT,
+        "write": VERDICT,
+        "external": VERDICT,
+        "unattended": st.sampled_from(["park", "deny"]),
+        "enforcement": st.sampled_from(["kernel", "available"]),
+        "allow_yes": st.booleans(),
+        "allow_rules": st.booleans(),
+    },
+)
+NAMES = st.lists(st.sampled_from(["a", "b", "c"]), unique=True)
+PACK = st.fixed_dictionaries(
+    {},
+    optional={"enabled": st.booleans(), "required": st.booleans(), "skills": NAMES, "accept_read": NAMES},
+)
+RULE = st.fixed_dictionaries({"verdict": VERDICT, "match": st.fixed_dictionaries({"skill": NAMES.filter(bool)})})
+CONFIG = st.builds(
+    lambda defaults, packs, rules, hosts: {
+        "defaults": defaults,
+        "packs": packs,
+        "rule": [{"id": f"r{number}", **rule} for number, rule in enumerate(rules)],
+        "host_skills": hosts,
+    },
+    DEFAULTS,
+    st.dictionaries(st.sampled_from(["one", "two"]), PACK),
+    st.lists(RULE, max_size=3),
+    st.fixed_dictionaries({}, optional={"allow": NAMES}),
+)
+
+
+def config(**tables: Any) -> Config:
+    return Config.model_validate(tables)
+
+
+@given(CONFIG, CONFIG)
+def test_a_lower_layer_never_relaxes_what_the_upper_one_wrote(upper_table: Any, lower_table: Any) -> None:
+    upper, lower = Config.model_validate(upper_table), Config.model_validate(lower_table)
+    both = combine(upper, lower).config
+    for key in upper.defaults.model_fields_set & {"read", "write", "external"}:
+        assert VERDICTS.index(getattr(both.defaults, key)) >= VERDICTS.index(getattr(upper.defaults, key))
+    for key, strict in (("unattended", "deny"), ("enforcement", "kernel")):
+        if key in upper.defaults.model_fields_set and getattr(upper.defaults, key) == strict:
+            assert getattr(both.defaults, key) == strict
+    held = [(rule.verdict, rule.match) for rule in both.rules]
+    assert all((rule.verdict, rule.match) in held for rule in upper.rules)
+    for name, pack in upper.packs.items():
+        found = both.packs.get(name)
+        if found is None:
+            continue
+        assert not (found.enabled and "enabled" in pack.model_fields_set and not pack.enabled)
+        assert found.required or not pack.required
+        if pack.skills is not None:
+            assert found.skills is not None and set(found.skills) <= set(pack.skills)
+        if "accept_read" in pack.model_fields_set:
+            assert set(found.accept_read) <= set(pack.accept_read)
+    if "allow" in upper.host_skills.model_fields_set:
+        assert set(both.host_skills.allow) <= set(upper.host_skills.allow)
+
+
+@given(CONFIG, CONFIG)
+def test_an_upper_layer_never_relaxes_the_deployment_either(upper_table: Any, lower_table: Any) -> None:
+    upper, lower = Config.model_validate(upper_table), Config.model_validate(lower_table)
+    both = combine(upper, lower).config
+    for key in ("read", "write", "external"):
+        assert VERDICTS.index(getattr(both.defaults, key)) >= VERDICTS.index(getattr(lower.defaults, key))
+    assert {rule.id for rule in lower.rules if rule.verdict != "allow"} <= {rule.id for rule in both.rules}
+    for name, pack in both.packs.items():
+        assert not pack.enabled or lower.packs[name].enabled
+
+
+@given(DEFAULTS, DEFAULTS)
+def test_the_flags_of_a_run_only_tighten_defaults(own_table: Any, flags: Any) -> None:
+    own = config(defaults=own_table)
+    both = combine(None, own, {"defaults": flags}).config
+    for key in ("read", "write", "external"):
+        assert VERDICTS.index(getattr(both.defaults, key)) >= VERDICTS.index(getattr(own.defaults, key))
+    assert both.defaults.allow_yes <= own.defaults.allow_yes
+    assert own.defaults.unattended == "park" or both.defaults.unattended == "deny"
+
+
+def test_allow_rules_of_a_lower_layer_need_the_upper_ones_word() -> None:
+    own = config(rule=[{"id": "yes", "verdict": "allow"}, {"id": "no", "verdict": "deny"}])
+    silent = combine(config(), own)
+    assert [rule.id for rule in silent.config.rules] == ["no"]
+    assert "yes" in silent.notes[0]
+    assert len(combine(config(defaults={"allow_rules": True}), own).config.rules) == 2
+    assert len(combine(None, own).config.rules) == 2
+
+
+def test_flags_change_the_model_and_nothing_that_is_not_theirs() -> None:
+    own = config(model={"name": "a", "base_url": "http://one.example/v1"})
+    assert combine(None, own, {"model": {"name": "b"}}).config.model.name == "b"
+    assert combine(None, own, {"model": {"name": "b"}}).config.model.base_url == "http://one.example/v1"
+    with pytest.raises(UsageError, match="cannot override packs"):
+        combine(None, own, {"packs": {}})
+    with pytest.raises(UsageError, match=r"model\.nmae"):
+        combine(None, own, {"model": {"nmae": "b"}})
+
+
+def test_what_the_managed_file_says_about_the_model_wins_over_flags() -> None:
+    upper = config(model={"base_url": "http://inside.example/v1"})
+    own = config(model={"name": "a", "base_url": "http://outside.example/v1"})
+    both = combine(upper, own, {"model": {"base_url": "http://flag.example/v1"}}).config.model
+    assert (both.name, both.base_url) == ("a", "http://inside.example/v1")
+
+
+def test_names_of_packs_are_folded_and_two_spellings_are_an_error() -> None:
+    assert set(combine(None, config(packs={"My-Pack": {}})).config.packs) == {"my_pack"}
+    with pytest.raises(DeploymentError, match="two spellings"):
+        combine(None, config(packs={"my-pack": {}, "my_pack": {}}))
+
+
+def test_only_the_managed_file_can_accept_digests() -> None:
+    with pytest.raises(DeploymentError, match="managed"):
+        combine(None, config(trust=["sha256:0"]))
+    assert combine(config(trust=["sha256:0"]), config()).config.trust == ()
+
+
+def test_a_managed_file_is_optional_and_read_like_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "managed.toml"
+    assert load_managed(path) is None
+    path.write_text("policy = 1\n[defaults]\nread = 'ask'\n")
+    found = load_managed(path)
+    assert found is not None and found.config.defaults.read == "ask"
