@@ -44,7 +44,7 @@ def test_a_pack_is_found_without_being_imported(tmp_path: Path) -> None:
     found = discover([str(site)])
     pack = found.packs["tide"]
     assert (pack.distribution, pack.version, pack.package) == ("tide-pack", "1.4", "tide_pack")
-    assert (pack.root, pack.manifest, pack.editable, pack.location) == (root, root / "pack.toml", False, None)
+    assert (pack.root, pack.manifest, pack.editable, pack.location) == (root, root / "pack.toml", False, str(site))
     assert "tide_pack/data/table.csv" in pack.files
     assert found.problems == ()
     assert not _imported(tmp_path)

@@ -202,7 +202,7 @@ class Cell:
     @property
     def usable(self) -> bool:
         """Whether an idle cell still lives and has said nothing unasked, at the cost of one system call."""
-        return not self.broken and not self._reader.pending and not self._poll.poll(0)
+        return not self.broken and not self._busy and not self._reader.pending and not self._poll.poll(0)
 
     def abandon(self) -> None:
         """Let go of a cell whose supervisor is gone, or which belongs to the parent of this process."""
@@ -211,8 +211,11 @@ class Cell:
         self._let_go()
 
     def _let_go(self) -> None:
-        """Close the connection; one that a call waits on is only shut, and closed when the call returns."""
-        if not self._busy:
+        """Close the connection; one that a call waits on is only shut, and closed when the call returns.
+
+        A fork of the host closes its copy and shuts nothing: the parent's call goes on.
+        """
+        if not self._busy or self._host != os.getpid():
             self._socket.close()
             return
         try:

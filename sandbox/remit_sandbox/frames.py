@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-import msgpack  # type: ignore[import-untyped]
+import msgpack
 
 from remit_sandbox.errors import ProtocolError
 

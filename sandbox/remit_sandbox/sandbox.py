@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from remit_sandbox.pool import Pool
 from remit_sandbox.values import CellSpec
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from remit_sandbox.broker import Broker, NetworkEvent
     from remit_sandbox.supervisor.client import Client
 
@@ -140,7 +139,7 @@ class Sandbox:
         Raises:
             SandboxError: as `cell`.
         """
-        cell = self._take(spec, session) or await self._start_aside(spec, session)
+        cell = self._take(spec, session) or await self._take_or_start_aside(spec, session)
         try:
             yield cell
         finally:
@@ -149,14 +148,31 @@ class Sandbox:
             else:
                 await self._end_aside(cell, session)
 
+    async def _take_or_start_aside(self, spec: CellSpec, session: str) -> Cell:
+        import asyncio
+
+        answer = self._pool.ask(spec, session)
+        try:
+            await asyncio.wait([asyncio.wrap_future(answer)], timeout=WAIT_FOR_ROOM)
+        except asyncio.CancelledError:
+            self._not_needed(self._pool.insist(answer), session)
+            raise
+        return self._pool.insist(answer) or await self._start_aside(spec, session)
+
+    def _not_needed(self, cell: Cell | None, session: str) -> None:
+        if cell is None:
+            self._pool.failed()
+        else:
+            self._give_back(cell, session)
+
     async def _start_aside(self, spec: CellSpec, session: str) -> Cell:
         import asyncio
 
         def give_back(started: Future[Cell]) -> None:
-            if not started.cancelled() and started.exception() is None:
+            if started.exception() is None:
                 self._give_back(started.result(), session)
 
-        started = _in_thread(self._take_or_start, spec, session)
+        started = _in_thread(self._counted_cell, spec)
         try:
             return await asyncio.shield(asyncio.wrap_future(started))
         except asyncio.CancelledError:
@@ -173,7 +189,13 @@ class Sandbox:
         return self._pool.take(spec, session) if spec.isolation == "warm" else None
 
     def _take_or_start(self, spec: CellSpec, session: str) -> Cell:
-        return self._pool.take_or_enter(spec, session, WAIT_FOR_ROOM) or self._counted_cell(spec)
+        answer = self._pool.ask(spec, session)
+        try:
+            wait([answer], timeout=WAIT_FOR_ROOM)
+        except BaseException:
+            self._not_needed(self._pool.insist(answer), session)
+            raise
+        return self._pool.insist(answer) or self._counted_cell(spec)
 
     def _give_back(self, cell: Cell, session: str) -> None:
         if not self._pool.give_back(cell, session):
@@ -268,8 +290,6 @@ if hasattr(os, "register_at_fork"):
 
 def _in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
     """Run in a thread of its own, which no executor of the embedding program has to wait for."""
-    from concurrent.futures import Future
-
     done: Future[Any] = Future()
     done.set_running_or_notify_cancel()
 

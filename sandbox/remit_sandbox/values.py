@@ -82,8 +82,8 @@ class CellSpec:
     Attributes:
         pack: name of the pack, used in messages.
         package: the top-level package that holds handlers and post-hooks.
-        location: folder that contains the package, for an editable install; None when the
-            package is found on `paths`.
+        location: folder that contains the package, which is then imported from there whatever else
+            `paths` hold; None when the package is found on `paths`.
         paths: folders put on `sys.path` as plain paths (no `.pth` is read).
         rights: what the cell may do.
         settings: the pack's settings.

@@ -21,6 +21,7 @@ examples:
   remit audit
   remit audit --read-only --json
 
+Rights are shown once where permission, grant and effective right are the same; --json has all three.
 A * after an effect: the pack declares it and it cannot be verified.
 """
     add_folder(parser)
@@ -44,35 +45,56 @@ def audit(options: argparse.Namespace) -> int:
     if not rows:
         screen.say("No skill can be called. `remit packs list` shows what is installed.")
         return 0
-    headings = ("skill", "effect", "impact", "permission", "grant", "effective right", "verdict", "enforced by")
+    headings = ("skill", "effect", "permission, grant, right", "verdict", "enforced by")
     screen.say(screen.table(headings, [cells(row) for row in rows]))
     return 0
 
 
-def cells(row: AuditRow) -> tuple[str, ...]:
+def cells(row: AuditRow) -> tuple[screen.Cell, ...]:
     """Return one row of the matrix as text."""
     return (
         row.skill + (" (dev)" if row.dev else ""),
-        row.effect + ("" if row.verified else "*"),
-        ", ".join(row.impact) or "-",
-        listed(row.permission),
-        listed(row.grant),
-        listed(row.right),
-        f"{row.verdict} ({row.source})",
+        [row.effect + ("" if row.verified else "*"), *row.impact],
+        rights(row),
+        [row.verdict, f"({row.source})", *(f"may vary: rule {rule}" for rule in row.rules if rule not in row.source)],
         enforcers(row),
     )
 
 
-def listed(right: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a right in one line."""
-    return "; ".join(f"{key}: {', '.join(map(str, values))}" for key, values in sorted(right.items())) or "nothing"
+def rights(row: AuditRow) -> list[str]:
+    """Return what the skill asks for; then what it is given and what it can do, where that is something else."""
+    lines = listed(row.permission)
+    if row.grant != row.permission:
+        lines += ["given:", *listed(row.grant)]
+    if row.right != row.grant:
+        lines += ["in this mode:", *listed(row.right)]
+    return lines
 
 
-def enforcers(row: AuditRow) -> str:
-    """Return who enforces the row, and what nobody does."""
+def listed(right: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return a right, one entry a line."""
+    return [f"{key}: {value}" for key, values in sorted(right.items()) for value in values] or ["nothing"]
+
+
+def enforcers(row: AuditRow) -> list[str]:
+    """Return who enforces what matters to this skill, and what nobody does."""
     if not row.confined:
-        return "host, not confined"
-    open_rights = sorted(right for right, by in row.enforcement.items() if by == "not enforced")
-    if open_rights:
-        return "NOT ENFORCED: " + ", ".join(open_rights)
-    return ", ".join(dict.fromkeys(row.enforcement.values()))
+        return ["host,", "not confined"]
+    held = {right: by for right, by in row.enforcement.items() if matters(right, row.right)}
+    missing = sorted(right for right, by in held.items() if by == "not enforced")
+    if missing:
+        return ["NOT ENFORCED:", *missing]
+    return list(dict.fromkeys(held.values()))
+
+
+def matters(right: str, given: Mapping[str, tuple[str, ...]]) -> bool:
+    """Say whether a row of the probe is about a skill with the rights `given`: what it has no right to counts."""
+    match right:
+        case "network by name":
+            return "net" in given
+        case "secrets" | "environment":
+            return right in given
+        case "disk":
+            return "fs.write" in given
+        case _:
+            return not (right.startswith("processes") and "exec" in given)

@@ -42,6 +42,7 @@ def call(options: argparse.Namespace) -> int:
     arguments = piped() if options.arguments == "-" else whole(options.arguments)
     with opened(options, quiet=options.json) as deployment:
         result = make(deployment, options.skill, arguments, mode=read_only(options))
+        result = explained(deployment, result, options.skill)
     show(result, as_json=options.json)
     return EXIT_CODES.get(result.status, 1)
 
@@ -71,6 +72,23 @@ def make(deployment: Deployment, skill: str, arguments: str, *, mode: Any = Fals
         return asyncio.run(pipeline.call(asked))
 
 
+def explained(deployment: Deployment, result: Result, written: str) -> Result:
+    """Return `result`, with the reason and the way out where a skill that is installed cannot be called here.
+
+    For people only: a model is never told of skills that it cannot see.
+    """
+    if result.status != "invalid" or written in deployment.skills:
+        return result
+    from dataclasses import replace
+
+    from remit.deployment.remedies import allow_remedy
+
+    found = allow_remedy(deployment, written)
+    if found.reason.startswith("there is no skill"):
+        return replace(result, remedy=found.remedy)
+    return replace(result, text=f"{found.reason}; nothing was run.", reason=found.reason, remedy=found.remedy)
+
+
 def progress(event: PipelineEvent) -> None:
     """Show on standard error what a skill says while it runs."""
     if event.kind == "progress":
@@ -78,17 +96,14 @@ def progress(event: PipelineEvent) -> None:
 
 
 def show(result: Result, *, as_json: bool) -> None:
-    """Print a result: the text that a model would read, or the JSON form."""
+    """Print a result: the text that a model would read, or the JSON form; and what a person can do about it."""
     if as_json:
         screen.say_json(plain(result))
     elif result.status == "ok":
         screen.say(screen.visible(result.text))
-        for other in result.follow_ups:
-            screen.say(f"follow-up {other.skill}: {other.status}: {screen.visible(other.text)}")
     else:
         screen.warn(f"{result.status}: {screen.visible(result.text)}")
-        if result.remedy:
-            screen.warn(f"  next: {screen.visible(result.remedy)}")
+        screen.next_step(result.remedy)
 
 
 def plain(result: Result) -> dict[str, Any]:

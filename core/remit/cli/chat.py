@@ -42,9 +42,11 @@ def chat(options: argparse.Namespace) -> int:
 
 def turn(speaker: Agent, question: str, session: str) -> None:
     """Answer one question; an interrupt ends the turn only."""
+    steps = Steps()
     try:
-        show(speaker.run(question, session=session, on_event=Steps().show))
+        show(speaker.run(question, session=session, on_event=steps.show))
     except KeyboardInterrupt:
+        steps.stop()
         screen.warn("stopped; the session is saved")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
@@ -14,6 +17,9 @@ from remit.errors import UsageError
 if TYPE_CHECKING:
     from remit.state.records import Record
     from remit.state.store import State
+
+DETAIL = 50
+"""Columns of the last column of the list."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +64,7 @@ def list_records(options: argparse.Namespace) -> int:
     elif not found:
         screen.say("no record fits")
     else:
-        headings = ("number", "time", "session", "event", "skill", "what")
-        screen.say(screen.table(headings, [cells(record) for record in found]))
+        show_records(found)
     return 0
 
 
@@ -85,17 +90,38 @@ def opened_state(folder: str) -> State:
     return State(place.path)
 
 
+def show_records(records: Sequence[Record]) -> None:
+    """Print records as a table, under a heading for each change of day and session."""
+    for (day, session), part in groupby(records, key=lambda record: (f"{_moment(record):%Y-%m-%d}", record.session)):
+        screen.say(screen.styled(f"{day}, session {screen.visible(session)}", "bold"))
+        rows = [cells(record) for record in part]
+        screen.say("\n".join("  ".join(row).rstrip() for row in rows))
+
+
 def cells(record: Record) -> tuple[str, ...]:
-    """Return one line of the list."""
-    moment = datetime.fromtimestamp(record.time).astimezone()
-    skill = record.skill or "-"
-    return (str(record.seq), f"{moment:%Y-%m-%d %H:%M:%S}", record.session, record.event, skill, about(record.body))
+    """Return one line of the list; its columns are as wide as what they mostly hold."""
+    event, skill = screen.visible(record.event), screen.visible(record.skill or "-")
+    return (f"{record.seq:>6}", f"{_moment(record):%H:%M:%S}", f"{event:<14}", f"{skill:<20}", about(record.body))
 
 
-def about(body: Any) -> str:
+def _moment(record: Record) -> datetime:
+    return datetime.fromtimestamp(record.time).astimezone()
+
+
+def about(body: Mapping[str, Any]) -> str:
     """Return the most telling part of a record's body on one short line."""
-    for key in ("status", "verdict", "answer", "reason", "arguments", "text", "question"):
+    if body.get("status"):
+        told = body.get("reason") or (body.get("text") if body["status"] == "ok" else "")
+        return screen.clipped(f"{body['status']}: {told}" if told else str(body["status"]), DETAIL)
+    if body.get("verdict"):
+        return screen.clipped(f"{body['verdict']}: {body.get('reason') or body.get('source') or ''}", DETAIL)
+    for key in ("answer", "error", "arguments", "calls", "text", "question", "finish", "reason"):
         if body.get(key):
-            detail = body.get("reason") if key in ("status", "verdict") else ""
-            return screen.clipped(f"{body[key]}" + (f": {detail}" if detail else ""), 60)
+            value = body[key]
+            return screen.clipped(value if isinstance(value, str) else as_json(value), DETAIL)
     return ""
+
+
+def as_json(value: Any) -> str:
+    """Return a value on one line."""
+    return json.dumps(value, ensure_ascii=False, default=str)

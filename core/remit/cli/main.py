@@ -51,9 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except RemitError as error:
-        screen.warn(screen.styled("error: ", "red", sys.stderr) + screen.visible(str(error)))
-        if error.remedy:
-            screen.warn(f"  next: {screen.visible(error.remedy)}")
+        screen.error(str(error), error.remedy)
         return error.exit_code
     except KeyboardInterrupt:
         screen.warn("interrupted")

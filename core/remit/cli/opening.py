@@ -61,15 +61,19 @@ def warn_problems(problems: Iterable[PackProblem]) -> None:
     """Say on standard error which packs are left out, why, and what to do."""
     for problem in problems:
         screen.warn(f"left out: pack {screen.visible(problem.pack)}: {screen.visible(problem.reason)}")
-        if problem.remedy:
-            screen.warn(f"  next: {screen.visible(problem.remedy)}")
+        screen.next_step(problem.remedy)
 
 
 def approver() -> Approver | None:
-    """Return the person at the terminal, or None when nobody is there."""
+    """Return the person at the terminal, or None when nobody is there.
+
+    A question may come through a pipe and an answer go into a file; somebody is there as long as one
+    of input and error output is the terminal.
+    """
     from remit.pipeline.terminal import TerminalApprover
 
-    return TerminalApprover() if sys.stdin.isatty() and TerminalApprover.available() else None
+    somebody = sys.stdin.isatty() or sys.stderr.isatty()
+    return TerminalApprover() if somebody and TerminalApprover.available() else None
 
 
 def agreed(question: str, *, yes: bool) -> bool:

@@ -120,11 +120,11 @@ def show(options: argparse.Namespace) -> int:
     """Print what a pack and each of its skills may do."""
     from remit.deployment.glance import enabled_packs
     from remit.packs.discovery import discover
-    from remit.packs.manifest import read_manifest
+    from remit.packs.manifest import read_pack_manifest
     from remit.packs.words import explain_in_words, explain_skill
 
     pack = discover().get(options.pack)
-    manifest = read_manifest(pack.manifest, package=pack.package)
+    manifest = read_pack_manifest(pack)
     settings = manifest.settings_with({})
     facts = _facts(pack, enabled_packs(options.folder)) | {"summary": manifest.summary, "settings": dict(settings)}
     may = explain_in_words(manifest.permission(settings))
@@ -133,7 +133,7 @@ def show(options: argparse.Namespace) -> int:
         screen.say_json({**facts, "may": may, "skills": skills})
         return 0
     screen.say(screen.visible(f"{pack.name} ({pack.distribution} {pack.version}): {manifest.summary}"))
-    screen.say("asks for, together:")
+    screen.say("the pack as a whole:")
     for line in may:
         screen.say(f"  {screen.visible(line)}")
     for name, lines in skills.items():

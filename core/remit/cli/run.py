@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -56,11 +57,17 @@ def run(options: argparse.Namespace) -> int:
     from remit.cli.steps import Steps
 
     question = piped().strip() if options.question == "-" else whole(options.question)
-    if not question:
+    if not question.strip():
         raise UsageError("the question is empty")
+    session = options.session or secrets.token_hex(8)
     with agent(options, quiet=options.json) as speaker:
         steps = Steps(quiet=options.json)
-        result = speaker.run(question, session=options.session, on_event=steps.show)
+        try:
+            result = speaker.run(question, session=session, on_event=steps.show)
+        except KeyboardInterrupt:
+            steps.stop()
+            screen.warn(saved(session))
+            raise
     if options.json:
         screen.say_json(plain(result))
     else:
@@ -72,24 +79,26 @@ def run(options: argparse.Namespace) -> int:
 def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent]:
     """Open the deployment and an agent in it, as the options of `add_model` say."""
     from remit.agent import Agent
-    from remit.cli.parsing import checked_dialect
+    from remit.cli.parsing import checked_dialect, checked_key
 
-    with (
-        opened(options, quiet=quiet) as deployment,
-        Agent(
+    with opened(options, quiet=quiet) as deployment:
+        if not (options.model or deployment.config.model.name):
+            raise UsageError(
+                "no model is named", remedy='--model NAME --base-url URL, or name = "..." under [model] in remit.toml'
+            )
+        with Agent(
             deployment,
             model=options.model,
             base_url=options.base_url,
-            api_key=options.api_key,
+            api_key=checked_key(options.api_key),
             dialect=checked_dialect(options.dialect),
             approver=approver(),
             max_steps=options.max_steps,
             read_only=read_only(options),
             keep_raw=options.keep_raw,
             yes_to_writes=options.yes_to_writes,
-        ) as speaker,
-    ):
-        yield speaker
+        ) as speaker:
+            yield speaker
 
 
 def show(result: RunResult) -> None:
@@ -98,9 +107,13 @@ def show(result: RunResult) -> None:
         screen.say(screen.visible(result.answer))
     if result.status != "answered":
         screen.warn(f"{result.status}: {screen.visible(result.stop_reason)}")
-        if result.remedy:
-            screen.warn(f"  next: {screen.visible(result.remedy)}")
-        screen.warn(f"  session {result.session} is saved; --session {result.session} goes on with it")
+        screen.next_step(result.remedy)
+        screen.warn(saved(result.session))
+
+
+def saved(session: str) -> str:
+    """Return how to go on with a session that was not finished."""
+    return f"  session {session} is saved; --session {session} goes on with it"
 
 
 def plain(result: RunResult) -> dict[str, Any]:

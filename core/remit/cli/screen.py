@@ -6,9 +6,13 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Literal, TextIO
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue"]
+
+Cell = str | Sequence[str]
+"""A cell of a table: one line, or several."""
 
 CODES: Mapping[Style, str] = {
     "bold": "1",
@@ -70,6 +74,24 @@ def warn(text: str) -> None:
     sys.stderr.flush()
 
 
+def next_step(remedy: str) -> None:
+    """Write to standard error what a person can do next; nothing when there is nothing to add."""
+    if remedy:
+        warn(next_lines(remedy))
+
+
+def next_lines(remedy: str) -> str:
+    """Return what a person can do next, whole, with every line indented."""
+    first, *others = visible(remedy).splitlines()
+    return "\n".join([f"  next: {first}", *(f"        {line}".rstrip() for line in others)])
+
+
+def error(message: str, remedy: str = "") -> None:
+    """Write to standard error what went wrong, and what to do next."""
+    warn(styled("error: ", "red", sys.stderr) + visible(message))
+    next_step(remedy)
+
+
 def say_json(value: Any) -> None:
     """Write `value` as indented JSON, in ASCII so that it passes through any terminal or pipe."""
     import json
@@ -84,12 +106,21 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows under headings, aligned in columns, without trailing spaces."""
-    lines = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
+def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Return rows under headings, aligned in columns, without trailing spaces.
+
+    A cell of several lines makes its row as high; a line break inside a line becomes a space.
+    """
+    lines = [line for row in rows for line in _lines(row)]
     widths = [max(width(row[column]) for row in [list(headings), *lines]) for column in range(len(headings))]
     heading = _line(headings, widths)
     return "\n".join([styled(heading, "bold"), *(_line(row, widths) for row in lines)])
+
+
+def _lines(row: Sequence[Cell]) -> Iterable[tuple[str, ...]]:
+    cells = [[cell] if isinstance(cell, str) else cell for cell in row]
+    plain = [[visible(line).replace("\n", " ") for line in cell] for cell in cells]
+    return zip_longest(*plain, fillvalue="")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

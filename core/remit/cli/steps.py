@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from remit.loop.events import Event
 
 COLUMNS = 100
+WHOLE = 600
+"""Columns of what a person needs to read to the end."""
+
 FRAMES = "|/-\\"
 PATIENCE = 1.0
 """Seconds of silence after which a terminal is shown that something goes on."""
@@ -75,7 +78,7 @@ class Steps:
             case events.TurnStarted():
                 self._waiting.start(f"step {event.step}: the model thinks")
             case events.TurnRetried():
-                self._line(f"the endpoint failed ({event.reason}); again in {event.wait:.1f} s", "yellow")
+                self._line(f"asking again in {event.wait:.1f} s: {event.reason}", "yellow", columns=WHOLE)
             case events.TurnEnded():
                 self._turn_ended(event)
             case events.Told():
@@ -95,6 +98,10 @@ class Steps:
                 self._finished(event)
             case events.RunEnded():
                 self._waiting.stop()
+
+    def stop(self) -> None:
+        """Show nothing that moves any more; for a run that ended without saying so."""
+        self._waiting.stop()
 
     def _turn_ended(self, event: object) -> None:
         from remit.loop.events import TurnEnded
@@ -125,10 +132,12 @@ class Steps:
             f"<- {result.status} in {result.duration:.3f} s: {result.text}", "green" if result.status == "ok" else "red"
         )
         if result.remedy:
-            self._line(f"next: {result.remedy}", "dim", indent=3)
+            self._waiting.stop()
+            self._stream.write(screen.styled(screen.next_lines(result.remedy), "dim", self._stream) + "\n")
+            self._stream.flush()
 
-    def _line(self, text: str, style: screen.Style, *, indent: int = 0) -> None:
+    def _line(self, text: str, style: screen.Style, *, indent: int = 0, columns: int = COLUMNS) -> None:
         self._waiting.stop()
-        shown = " " * indent + screen.clipped(text, COLUMNS - indent)
+        shown = " " * indent + screen.clipped(text, columns - indent)
         self._stream.write(screen.styled(shown, style, self._stream) + "\n")
         self._stream.flush()

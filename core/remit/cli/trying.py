@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from remit.cli import screen
 from remit.cli.call import EXIT_CODES, make, plain, show
 from remit.cli.opening import warn_problems, whole
-from remit.errors import RemitError, UsageError
+from remit.errors import PackError, RemitError, UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
@@ -26,11 +26,27 @@ def try_once(options: argparse.Namespace, settings: Mapping[str, Any]) -> int:
     """List what the pack offers, or make one call."""
     from remit.deployment.try_pack import try_pack
 
-    with try_pack(options.directory, settings=settings) as deployment:
+    try:
+        deployment = try_pack(options.directory, settings=settings)
+    except PackError as error:
+        return _broken(error, as_json=options.json)
+    with deployment:
         warn_problems(deployment.problems)
         if options.skill is None:
             return _offer(deployment, as_json=options.json)
         return _call(deployment, options)
+
+
+def _broken(error: PackError, *, as_json: bool) -> int:
+    """Say why the pack cannot be tried, with the author's own lines when its code failed."""
+    if not error.traceback:
+        raise error
+    if as_json:
+        screen.say_json({"status": "failed", "result": None, "reason": str(error), "traceback": error.traceback})
+    else:
+        screen.warn(screen.visible(error.traceback).rstrip())
+        screen.error(str(error))
+    return error.exit_code
 
 
 def watch(options: argparse.Namespace, settings: Mapping[str, Any]) -> int:
@@ -49,9 +65,7 @@ def _try_again(options: argparse.Namespace, settings: Mapping[str, Any]) -> None
     try:
         try_once(options, settings)
     except RemitError as error:
-        screen.warn(f"error: {screen.visible(str(error))}")
-        if error.remedy:
-            screen.warn(f"  next: {screen.visible(error.remedy)}")
+        screen.error(str(error), error.remedy)
 
 
 def stamps(folder: Path) -> dict[str, int]:

@@ -39,11 +39,13 @@ def hash_files(pack: InstalledPack) -> tuple[str, str]:
     """Return two digests: of the files that are alike everywhere, and of the compiled ones.
 
     The package's folder is walked rather than RECORD followed, because a file that was put beside the
-    others takes part in imports, too. `__pycache__` is left out; METADATA and entry_points.txt are in.
+    others takes part in imports, too. Python's caches in `__pycache__` are left out, since a cell never
+    reads them for a pack; whatever else lies there is in, and so are METADATA and entry_points.txt.
     The second is empty when nothing is compiled.
 
     Raises:
-        PackError: a file or folder cannot be read.
+        PackError: a file or folder cannot be read, or a folder is a symbolic link: what lies behind it
+            is no part of the package, and would be imported all the same.
     """
     alike: list[str] = []
     compiled: list[str] = []
@@ -81,14 +83,22 @@ def _below(folder: str, name: str) -> Iterator[tuple[str, str]]:
         with os.scandir(path) as entries:
             for entry in entries:
                 below = (entry.path, f"{above}/{entry.name}")
-                if not entry.is_dir(follow_symlinks=False):
-                    yield below
-                elif entry.name != "__pycache__":
+                if entry.is_dir(follow_symlinks=False):
                     folders.append(below)
+                elif not _is_cache(path, entry.name):
+                    yield below
+
+
+def _is_cache(folder: str, name: str) -> bool:
+    """Tell whether a file is Python's own cache of a source file that is there."""
+    source = name.partition(".")[0] + ".py"
+    return folder.endswith("/__pycache__") and name.endswith(".pyc") and os.path.isfile(f"{folder}/../{source}")
 
 
 def _file_digest(path: str) -> str:
     """Return the digest of a file's content; of what else it is, when it is no regular file."""
+    if os.path.isdir(path):
+        raise PackError(f"{path} is a symbolic link to a folder", remedy="a package must hold its own files")
     if not os.path.isfile(path):
         return f"link to {os.readlink(path)}" if os.path.islink(path) else "absent or special"
     with open(path, "rb") as file:

@@ -39,9 +39,9 @@ class InstalledPack:
     source: Path | None = None
 
     @property
-    def location(self) -> str | None:
-        """What `CellSpec.location` takes: the folder of the package of an editable install, else None."""
-        return str(self.root.parent) if self.editable else None
+    def location(self) -> str:
+        """What `CellSpec.location` takes: a cell imports the package that was looked at, and no other."""
+        return str(self.root.parent)
 
 
 @dataclass(frozen=True, kw_only=True)

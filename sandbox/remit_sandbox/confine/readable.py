@@ -52,6 +52,8 @@ def _certificate_home(link: Path) -> str:
 
 def _interpreter() -> Iterator[str]:
     yield sys.executable
+    # A program that a cell starts may be this interpreter, which in a virtual environment reads this file.
+    yield from (str(folder / "pyvenv.cfg") for folder in Path(sys.executable).parents[:2])
     yield from (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 
 

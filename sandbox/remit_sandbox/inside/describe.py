@@ -11,9 +11,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from remit_sandbox.inside.annotations import CannotDescribe
+from remit_sandbox.inside.complaints import complaint, first_line
 from remit_sandbox.inside.docstrings import Documentation, read_docstring
 from remit_sandbox.inside.results import to_json
-from remit_sandbox.inside.signature import ABSENT, IN_MODEL, Parameter, Prepared, first_line, prepare
+from remit_sandbox.inside.signature import ABSENT, IN_MODEL, Parameter, Prepared, prepare
 from remit_sandbox.inside.text import well_formed
 from remit_sandbox.inside.tidy import tidy
 from remit_sandbox.values import Described
@@ -59,7 +60,7 @@ def _raw_schema(prepared: Prepared) -> dict[str, Any]:
     except CannotDescribe:
         raise
     except Exception as error:
-        raise CannotDescribe(first_line(error)) from None
+        raise CannotDescribe(complaint({one.name: one.annotation for one in prepared.parameters}, error)) from None
 
 
 def _annotate(node: dict[str, Any], parameter: Parameter, documentation: Documentation) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import importlib
-import importlib.util
 import os
 import sys
 import tempfile
@@ -13,10 +12,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from remit_sandbox.inside.context import Context
+from remit_sandbox.inside.from_source import import_from_source
 from remit_sandbox.inside.results import LENGTH
 from remit_sandbox.inside.signature import NoHandler
 from remit_sandbox.inside.wording import Wording
@@ -90,33 +89,13 @@ def wording_for(frame: Mapping[str, Any], tmp: str) -> Wording:
     return Wording(folder=_folder(frame), places=places, secrets=frame["secrets"])
 
 
-def import_package(package: str, location: str | None) -> ModuleType:
-    """Import the pack's package, from `location` when it is given.
-
-    Raises:
-        BaseException: whatever the package raises.
-    """
-    if location is None:
-        return importlib.import_module(package)
-    folder = Path(location) / package
-    spec = importlib.util.spec_from_file_location(
-        package, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{package!r} cannot be loaded from its folder")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[package] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def open_pack(frame: Mapping[str, Any], tmp: str, wording: Wording) -> OpenPack:
     """Import the pack and return what serves it.
 
     Raises:
         BaseException: whatever the package raises at import.
     """
-    import_package(frame["package"], frame.get("location"))
+    import_from_source(frame["package"], frame.get("location"))
     surroundings = {
         "settings": frame["settings"],
         "secrets": frame["secrets"],

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 from remit_sandbox.inside.annotations import CannotDescribe, namespace_of, resolve
+from remit_sandbox.inside.complaints import complaint
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -224,16 +225,11 @@ def _model(function: Callable[..., Any], parameters: list[Parameter]) -> type[Ba
             __module__=getattr(function, "__module__", None) or __name__,
             **fields,
         )
+        model.model_rebuild(_types_namespace={})  # raises, with its name, for a type that cannot be found
     except Exception as error:
-        raise CannotDescribe(first_line(error)) from None
+        raise CannotDescribe(complaint({one.name: one.annotation for one in parameters}, error)) from None
     return model
 
 
 def _absent() -> _Absent:
     return ABSENT
-
-
-def first_line(error: BaseException) -> str:
-    """Return what pydantic says, without the lines about its website."""
-    lines = [line for line in str(error).splitlines() if line.strip() and "errors.pydantic.dev" not in line]
-    return " ".join(lines)[:500] or type(error).__name__

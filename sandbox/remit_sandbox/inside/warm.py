@@ -24,8 +24,8 @@ STANDARD = """
 """Modules of the standard library that are imported ahead."""
 
 OWN = """
-    annotations channel context convert describe docstrings invoke media opening results serve
-    signature streams text tidy wording
+    annotations channel context convert describe docstrings from_source invoke media opening results
+    serve signature streams text tidy wording
 """
 """Modules of this package that are imported ahead."""
 

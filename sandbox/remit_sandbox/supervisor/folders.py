@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
+import secrets
 import tempfile
-from pathlib import Path
+from contextlib import suppress
+from itertools import count
 
 _MOST_ENTRIES = 20_000
+_ENDLESS = 1 << 62
 
 
 def make_base(parent: str) -> str:
@@ -21,26 +23,61 @@ def make_private(base: str) -> str:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder and all below it; links are not followed. What cannot be removed stays."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if Path(folder).exists():
-        _open_up(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder and all below it; links are not followed. What cannot be removed stays.
+
+    What is found in a folder inside moves up to the top before it is emptied, so that neither a tree
+    deeper than a path can be long nor one without permissions (`mkdir` with mode 0) stops it.
+    """
+    with suppress(OSError):
+        top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            _empty(top)
+        finally:
+            os.close(top)
+        os.rmdir(folder)
 
 
-def _open_up(folder: str) -> None:
-    """A folder made without permissions hides what is in it; its owner may give them back."""
-    for place, names, _, descriptor in os.fwalk(folder, follow_symlinks=False):
-        os.chmod(place, 0o700)
-        for name in names:
-            try:
-                os.chmod(name, 0o700, dir_fd=descriptor)
-            except OSError:
-                continue
+def _empty(top: int) -> None:
+    """Remove everything in the folder behind a descriptor."""
+    prefix, numbers = secrets.token_hex(8), count()
+    waiting = _unlinked(top, ".")
+    while waiting:
+        one = waiting.pop()
+        for inner in _unlinked(top, one):
+            moved = f"{prefix}.{next(numbers)}"
+            with suppress(OSError):
+                os.rename(f"{one}/{inner}", moved, src_dir_fd=top, dst_dir_fd=top)
+                waiting.append(moved)
+        with suppress(OSError):
+            os.rmdir(one, dir_fd=top)
+
+
+def _unlinked(top: int, name: str) -> list[str]:
+    """Remove what is no folder from a folder; return the folders in it, which may be opened and moved now."""
+    folders: list[str] = []
+    with suppress(OSError):
+        descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+        try:
+            with os.scandir(descriptor) as found:
+                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+            for inner, is_folder in entries:
+                with suppress(OSError):
+                    if is_folder:
+                        os.chmod(inner, 0o700, dir_fd=descriptor)
+                        folders.append(inner)
+                    else:
+                        os.unlink(inner, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+    return folders
 
 
 def size(folder: str) -> int:
-    """Bytes in use below a folder; a folder with very many entries counts as endless."""
+    """Bytes in use below a folder.
+
+    One with very many entries counts as endless, and so does one in which something cannot be looked
+    at (no permission to read, a path too long): a cell could hide there what it stores.
+    """
     total, entries, waiting = 0, 0, [folder]
     while waiting:
         try:
@@ -48,11 +85,13 @@ def size(folder: str) -> int:
                 for entry in found:
                     entries += 1
                     if entries > _MOST_ENTRIES:
-                        return 1 << 62
+                        return _ENDLESS
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     else:
                         total += entry.stat(follow_symlinks=False).st_blocks * 512
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        except OSError:
+            return _ENDLESS
     return total

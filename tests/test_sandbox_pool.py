@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from remit_sandbox.errors import SandboxError
+from remit_sandbox.sandbox import Sandbox
+from remit_sandbox.values import Rights
+from tests.sandbox_parts import alive, body, call, eventually, kill, make_pack, run, spec_of, value
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_pack(tmp_path_factory.mktemp("packs"))
+
+
+def pid_of(sandbox: Sandbox, spec: object, session: str) -> int:
+    with sandbox.borrow(spec, session) as cell:  # type: ignore[arg-type]
+        return cell.pid
+
+
+def test_a_warm_cell_serves_its_session_again(sandbox: Sandbox, pack: Path) -> None:
+    spec = spec_of(pack)
+    assert pid_of(sandbox, spec, "one") == pid_of(sandbox, spec_of(pack), "one")
+
+
+def test_sessions_specs_and_secrets_never_share_a_cell(sandbox: Sandbox, pack: Path) -> None:
+    spec = spec_of(pack)
+    others = [
+        replace(spec, secrets={"key": "a"}),
+        replace(spec, secrets={"key": "b"}),
+        replace(spec, settings={"x": 1}),
+    ]
+    pids = {pid_of(sandbox, each, "two") for each in [spec, *others]} | {pid_of(sandbox, spec, "three")}
+    assert len(pids) == 5
+
+
+def test_a_cell_in_use_is_not_lent_twice(sandbox: Sandbox, pack: Path) -> None:
+    spec = spec_of(pack)
+    with sandbox.borrow(spec, "four") as one, sandbox.borrow(spec, "four") as other:
+        assert one.pid != other.pid
+
+
+@pytest.mark.parametrize("isolation", ["fresh", "process"])
+def test_single_use_cells_are_ended(sandbox: Sandbox, pack: Path, isolation: str) -> None:
+    with sandbox.borrow(spec_of(pack, isolation=isolation), "five") as cell:  # type: ignore[arg-type]
+        assert value(call(cell, "echo", text="x")) == "x"
+    assert cell.broken
+    assert not alive(cell.pid)
+
+
+def test_a_cell_that_died_while_idle_is_replaced(sandbox: Sandbox, pack: Path) -> None:
+    spec = spec_of(pack)
+    pid = pid_of(sandbox, spec, "six")
+    kill(pid)
+    assert eventually(lambda: not alive(pid))
+    with sandbox.borrow(spec, "six") as cell:
+        assert value(call(cell, "echo", text="x")) == "x"
+
+
+def test_a_cell_is_replaced_when_a_granted_file_was_saved_by_renaming(
+    sandbox: Sandbox, pack: Path, tmp_path: Path
+) -> None:
+    path, new = tmp_path / "notes.txt", tmp_path / "new"
+    path.write_text("old", encoding="utf-8")
+    spec = spec_of(pack, rights=Rights(read=(str(path),)))
+    read = f"out = open({str(path)!r}).read()"
+    with sandbox.borrow(spec, "seven") as cell:
+        assert value(run(cell, read)) == "'old'"
+    new.write_text("new", encoding="utf-8")
+    new.rename(path)
+    with sandbox.borrow(spec, "seven") as cell:
+        assert value(run(cell, read)) == "'new'"
+
+
+def test_idle_cells_go_first_when_the_pool_is_full(pack: Path) -> None:
+    with Sandbox(max_cells=2) as sandbox:
+        spec = spec_of(pack)
+        first, second = (pid_of(sandbox, spec, name) for name in ("a", "b"))
+        third = pid_of(sandbox, spec, "c")
+        assert not alive(first)
+        assert alive(second)
+        assert alive(third)
+
+
+def test_a_full_pool_is_waited_for_and_grows_in_the_end(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(sandbox: Sandbox, number: int) -> int:
+        async with sandbox.aborrow(spec_of(pack), "same") as cell:
+            await cell.arequest("call", body("sleep", seconds=0.01), timeout=60)
+            return cell.pid
+
+    async def main(sandbox: Sandbox) -> set[int]:
+        return set(await asyncio.gather(*(work(sandbox, number) for number in range(40))))
+
+    with Sandbox(max_cells=2) as sandbox:
+        assert len(asyncio.run(main(sandbox))) <= 2
+        monkeypatch.setattr("remit_sandbox.sandbox.WAIT_FOR_ROOM", 0.05)
+        spec = spec_of(pack)
+        with sandbox.borrow(spec, "a"), sandbox.borrow(spec, "b"), sandbox.borrow(spec, "c") as third:
+            assert value(call(third, "echo", text="x")) == "x"
+        assert third.broken
+
+
+def test_a_session_that_is_over_leaves_no_cell(sandbox: Sandbox, pack: Path) -> None:
+    pid = pid_of(sandbox, spec_of(pack), "over")
+    sandbox.end_session("over")
+    assert not alive(pid)
+
+
+def test_a_dead_supervisor_is_replaced_and_its_cells_end(pack: Path) -> None:
+    with Sandbox() as sandbox:
+        spec = spec_of(pack)
+        with sandbox.borrow(spec, "s") as cell:
+            first = cell.pid
+            parent = int(value(run(cell, "import os; out = os.getppid()")))
+        base = Path(cell.tmp).parent
+        kill(parent)
+        assert eventually(lambda: not alive(first))
+        with sandbox.borrow(spec, "s") as cell:
+            assert value(call(cell, "echo", text="again")) == "again"
+        assert not base.exists()
+
+
+def test_a_supervisor_that_dies_in_mid_call_is_told(pack: Path) -> None:
+    async def main() -> None:
+        with Sandbox() as sandbox:
+            async with sandbox.aborrow(spec_of(pack), "s") as cell:
+                parent = int(value(run(cell, "import os; out = os.getppid()")))
+                task = asyncio.create_task(cell.arequest("call", body("sleep", seconds=600), timeout=600))
+                await asyncio.sleep(0.1)
+                kill(parent)
+                assert (await task).kind == "died"
+            async with sandbox.aborrow(spec_of(pack), "s") as cell:
+                assert value(await cell.arequest("call", body("echo", text="x"), timeout=30)) == "x"
+
+    asyncio.run(main())
+
+
+def test_closing_ends_everything(pack: Path) -> None:
+    sandbox = Sandbox()
+    cells = [sandbox.cell(spec_of(pack)) for _ in range(3)]
+    base = Path(cells[0].tmp).parent
+    sandbox.close()
+    sandbox.close()
+    assert not any(alive(cell.pid) for cell in cells)
+    assert not base.exists()
+    with pytest.raises(SandboxError, match="has ended"):
+        call(cells[0], "echo", text="x")
+
+
+def test_many_threads_share_a_sandbox(sandbox: Sandbox, pack: Path) -> None:
+    spec = spec_of(pack)
+
+    def work(number: int) -> str:
+        with sandbox.borrow(spec, f"thread {number % 4}") as cell:
+            return str(value(call(cell, "echo", text=str(number))))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(work, range(100))) == [str(number) for number in range(100)]
+
+
+def test_many_tasks_share_a_sandbox(sandbox: Sandbox, pack: Path) -> None:
+    spec = spec_of(pack)
+
+    async def work(number: int) -> str:
+        async with sandbox.aborrow(spec, f"task {number % 4}") as cell:
+            return str(value(await cell.arequest("call", body("echo", text=str(number)), timeout=60)))
+
+    async def main() -> list[str]:
+        return await asyncio.gather(*(work(number) for number in range(30)))
+
+    assert asyncio.run(main()) == [str(number) for number in range(30)]
+
+
+def test_giving_up_while_a_cell_starts_leaves_none_behind(pack: Path) -> None:
+    async def main(sandbox: Sandbox) -> None:
+        async def use() -> None:
+            async with sandbox.aborrow(spec_of(pack, isolation="fresh"), "s"):
+                await asyncio.sleep(600)
+
+        task = asyncio.create_task(use())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with Sandbox() as sandbox:
+        asyncio.run(main(sandbox))
+        assert eventually(lambda: not any(thread.name == "remit-cell" for thread in threading.enumerate()))
+        assert not sandbox._pool.known()
+
+
+def test_descriptors_and_processes_do_not_grow(sandbox: Sandbox, pack: Path) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    spec = spec_of(pack, isolation="fresh")
+    with sandbox.borrow(spec, "grow"):
+        pass
+    before = descriptors()
+    for _ in range(20):
+        with sandbox.borrow(spec, "grow") as cell:
+            call(cell, "echo", text="x")
+    assert descriptors() <= before
+
+
+def test_exec_needs_process_isolation(sandbox: Sandbox, pack: Path) -> None:
+    with pytest.raises(SandboxError, match='isolation "process"'):
+        sandbox.cell(spec_of(pack, rights=Rights(exec=("/bin/true",))))
