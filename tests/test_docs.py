@@ -83,3 +83,20 @@ def test_python_in_documents_is_python(document: Path) -> None:
 
 def test_the_changelog_has_an_unreleased_part() -> None:
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_pack_of_the_readme_is_the_one_in_examples() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    files = [path for path in (ROOT / "examples/pack/remit-greet").rglob("*.*") if path.suffix in (".toml", ".py")]
+    assert len(files) == 4
+    for path in files:
+        assert path.read_text(encoding="utf-8") in readme, path
+
+
+def test_the_embedding_example_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.host"], cwd=ROOT, capture_output=True, text=True, timeout=60, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+    assert "RunEnded\nTrue\n" in done.stdout
+    assert "The initials are AL. ['AL'] False" in done.stdout
