@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -104,6 +103,7 @@ class _Server(ThreadingHTTPServer):
         self.requests: list[tuple[str, dict[str, str], Any]] = []
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
+        self.closing = threading.Event()
 
     def play(self, body: Any) -> Play:
         if callable(self._plays):
@@ -120,6 +120,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
+        self.closing.set()
         for connection in list(self._open):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -139,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
         play = self.server.play(body)
-        time.sleep(play.delay)
+        self.server.closing.wait(play.delay)
         if play.body is not None:
             self._whole(play, play.body, "application/json")
         elif play.chunks is not None or (body.get("stream") and play.message is not None):

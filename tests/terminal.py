@@ -88,17 +88,18 @@ def on_terminal(
     """
     master, slave = pty.openpty()
     source, sink = os.pipe() if stdin is not None else (-1, -1)
-    output = open(stdout, "wb") if stdout is not None else None
+    output = os.open(stdout, os.O_WRONLY | os.O_CREAT, 0o600) if stdout is not None else slave
     process = subprocess.Popen(
         [sys.executable, "-c", _LAUNCH, "2", "-m", "remit", *arguments],
         cwd=folder,
         env={**os.environ, "TERM": "xterm-256color", **(environment or {})},
         stdin=slave if stdin is None else source,
-        stdout=slave if output is None else output,
+        stdout=output,
         stderr=slave,
         start_new_session=True,
     )
-    os.close(slave)
+    for descriptor in {slave, output}:
+        os.close(descriptor)
     if stdin is not None:
         os.close(source)
         os.write(sink, stdin.encode())
@@ -109,5 +110,3 @@ def on_terminal(
         process.kill()
         process.wait()
         os.close(master)
-        if output is not None:
-            output.close()

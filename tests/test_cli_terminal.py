@@ -101,9 +101,7 @@ def test_what_must_be_asked_apart_is_not_asked_on_this_terminal(tmp_path: Path) 
 def test_a_question_through_a_pipe_still_finds_the_person(place: Home) -> None:
     with serve([calls(("files__write_file", {"path": "piped.txt", "content": "x"})), text("Written.")]) as server:
         arguments = ("run", "-", "--model", "m", "--base-url", server.base_url)
-        with on_terminal(
-            *arguments, folder=place.folder, environment=place.environment, stdin="write it"
-        ) as terminal:
+        with on_terminal(*arguments, folder=place.folder, environment=place.environment, stdin="write it") as terminal:
             terminal.wait_for(ASKS)
             terminal.type("a\n")
             assert terminal.finish() == 0
@@ -128,17 +126,16 @@ def test_chat_goes_on_in_one_session(place: Home) -> None:
 
 
 def test_an_interrupt_stops_the_turn_and_not_the_conversation(place: Home) -> None:
-    with serve([text("Never.", delay=30), text("Here.")]) as server:
-        with chatting(place, server.base_url) as terminal:
-            terminal.wait_for("> ")
-            terminal.type("Hello?\n")
-            terminal.wait_for("the model thinks")
-            terminal.type(INTERRUPT)
-            terminal.wait_for("stopped; the session is saved")
-            terminal.type("Still there?\n")
-            terminal.wait_for("Here.")
-            terminal.type("\x04")
-            assert terminal.finish() == 0
+    with serve([text("Never.", delay=30), text("Here.")]) as server, chatting(place, server.base_url) as terminal:
+        terminal.wait_for("> ")
+        terminal.type("Hello?\n")
+        terminal.wait_for("the model thinks")
+        terminal.type(INTERRUPT)
+        terminal.wait_for("stopped; the session is saved")
+        terminal.type("Still there?\n")
+        terminal.wait_for("Here.")
+        terminal.type("\x04")
+        assert terminal.finish() == 0
 
 
 def chatting(place: Home, base_url: str) -> AbstractContextManager[Terminal]:
@@ -183,5 +180,3 @@ def test_a_person_at_a_prompt_may_interrupt(place: Home) -> None:
         terminal.type(INTERRUPT)
         assert terminal.finish() == 130
     assert "Traceback" not in terminal.text
-
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from remit.packs.arguments import Arguments, Checked, Rejected
 from remit.packs.describe import judge_description
 from remit.packs.schema import accept_schema
 from remit_sandbox.values import Described
-from tests.field_parts import Field, functions, given, is_whole, opened
+from tests.command import remit
+from tests.field_parts import Field, functions, given, is_whole, opened, write_pack
 
 HOLDS = {
     "L02": "a type is resolved in the module's namespace, never among the names of a TypedDict's fields",
@@ -268,7 +270,7 @@ def test_l31_literals_and_unions(field: Field) -> None:
         assert field.ask("literals", n=n).status == "invalid", n
 
 
-def test_l33_docstrings_of_every_form(field: Field) -> None:
+def test_l33_docstrings_of_every_form(field: Field, tmp_path: Path) -> None:
     skill = field.skill("L33")
     assert skill.description.split("\n\n") == [
         "Search the log.",
@@ -278,6 +280,8 @@ def test_l33_docstrings_of_every_form(field: Field) -> None:
     described = {name: part["description"] for name, part in skill.schema["properties"].items()}
     assert described == {"query": "What to find: may hold colons. Continued line.", "top": "How many."}
     assert any("l33" in note and "'ghost'" in note for note in field.deployment.notes)
+    project = write_pack(tmp_path / "project", {"l33": given("L33")["source"]})
+    assert "no parameter" in remit("packs", "try", str(project), folder=tmp_path).err
     for name in ("numpy", "sphinx"):
         skill = field.skill(name)
         assert (skill.description, skill.schema["properties"]["x"]["description"]) == ("Halve.", "An even number.")

@@ -149,7 +149,35 @@ def test_every_step_is_told_strictest_first() -> None:
         ("allow", "rule r2"),
     ]
     assert set(decision.rules) == {"r0", "r1", "r2"}
-    assert len(decision.remedy.splitlines()) == 3
+    assert '"r1"' in decision.remedy and '"r0"' in decision.remedy and "cannot reach" in decision.remedy
+
+
+def test_of_equal_verdicts_the_one_that_no_rule_lifts_is_named() -> None:
+    destroying = replace(MAIL, impact=frozenset({"destroy"}))
+    assert verdict({}, skill=destroying).source == "impact destroy"
+    assert verdict({}, {"verdict": "ask", "id": "a-rule"}, skill=destroying).source == "impact destroy"
+    assert verdict({}, {"verdict": "ask", "id": "a-rule"}).source == "rule a-rule"
+
+
+def test_the_remedy_names_only_what_would_help() -> None:
+    allow = 'verdict = "allow"'
+    assert allow in verdict({}).remedy and "on a terminal" in verdict({}).remedy
+    destroying = verdict({}, skill=replace(MAIL, impact=frozenset({"destroy"})))
+    assert allow not in destroying.remedy and "on a terminal" in destroying.remedy
+    ruled = verdict({}, {"verdict": "ask", "id": "a-rule"})
+    assert allow not in ruled.remedy and 'id = "a-rule"' in ruled.remedy
+    refused = verdict({}, external="deny")
+    assert allow in refused.remedy and "on a terminal" not in refused.remedy
+    both = verdict({}, external="deny", skill=replace(MAIL, impact=frozenset({"destroy"})))
+    assert allow in both.remedy and "a person must agree" in both.remedy
+
+
+def test_a_declared_read_is_remedied_by_accepting_it() -> None:
+    declared = replace(MAIL, declared_effect="read", permission={"net": ("mail.example:443",)})
+    assert 'add "send" to accept_read under [packs.mail]' in verdict({}, skill=declared).remedy
+    assert "accept_read" not in verdict({}, skill=declared, read="ask").remedy
+    wide = replace(declared, permission={"net": ("mail.example:443",), "exec": ("git",)})
+    assert "accept_read" not in verdict({}, skill=wide).remedy
 
 
 ARGUMENTS = st.fixed_dictionaries(

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from remit.cli import screen
+from remit.cli.opening import typed
 from remit.cli.run import add_model, agent, show
 from remit.cli.steps import Steps
 
@@ -53,7 +54,7 @@ def turn(speaker: Agent, question: str, session: str) -> None:
 def ask() -> str | None:
     """Read a line; None when the conversation is over."""
     try:
-        line = input("> " if sys.stdin.isatty() else "")
+        line = typed("> " if sys.stdin.isatty() else "")
     except (EOFError, KeyboardInterrupt):
         return None
     line = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from remit.cli import screen
-from remit.cli.opening import add_folder, agreed, warn_problems
+from remit.cli.opening import add_folder, agreed, typed, warn_problems
 
 if TYPE_CHECKING:
     from remit.deployment.config import ModelConfig
@@ -129,7 +129,7 @@ def _enforcement(*, asking: bool) -> Enforcement:
 
 def _ask(what: str, default: str) -> str:
     try:
-        answer = input(f"{what} [{default}]: " if default else f"{what}: ").strip()
+        answer = typed(f"{what} [{default}]: " if default else f"{what}: ").strip()
     except EOFError:
         answer = ""
     return answer or default

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.opening import add_folder, add_json
+from remit.cli.opening import add_action, add_folder, add_json
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,12 +31,17 @@ examples:
   remit log show 42
 """
     actions = parser.add_subparsers(dest="log_action", metavar="action", required=True)
-    listing = actions.add_parser("list", help="records, newest last", description="List records, newest last.")
+    listing = add_action(
+        actions,
+        "list",
+        "list records, newest last",
+        "remit log list --limit 20\nremit log list --session 1f3a --event call.finished --json",
+    )
     listing.add_argument("--session", help="only this session")
     listing.add_argument("--event", help="only this event; `call.` for all that start so")
     listing.add_argument("--skill", help="only this skill, as PACK.SKILL")
     listing.add_argument("--limit", type=int, default=50, help="the newest so many (default: 50)")
-    showing = actions.add_parser("show", help="one record, whole", description="Show one record, whole.")
+    showing = add_action(actions, "show", "show one record, whole", "remit log show 42")
     showing.add_argument("number", type=int, help="its number, as `remit log list` shows it")
     for action, run in ((listing, list_records), (showing, show_record)):
         add_folder(action)

@@ -69,7 +69,7 @@ def _run(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
-    commands = parser.add_subparsers(dest="command", metavar="command", parser_class=Parser)
+    commands = parser.add_subparsers(prog="remit", dest="command", metavar="command", parser_class=Parser)
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name, line in COMMANDS.items():
         command = commands.add_parser(

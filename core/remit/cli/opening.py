@@ -6,15 +6,36 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
     from remit.packs.installed import PackProblem
+    from remit.packs.listing import ListedProblem
     from remit.pipeline.attempt import Approver
     from remit.values import ReadOnly
+
+
+def add_action(actions: Any, name: str, line: str, examples: str) -> argparse.ArgumentParser:
+    """Add an action of a command, with its line in the list of actions and its examples.
+
+    Args:
+        actions: what `add_subparsers` returned.
+        name: of the action.
+        line: what it does.
+        examples: whole command lines, one a line.
+    """
+    shown = "".join(f"  {example}\n" for example in examples.strip().splitlines())
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name,
+        help=line,
+        description=f"{line[0].upper()}{line[1:]}.",
+        epilog=f"example{'s' if shown.count(chr(10)) > 1 else ''}:\n{shown}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
 
 
 def add_folder(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +78,7 @@ def opened(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Depl
         yield deployment
 
 
-def warn_problems(problems: Iterable[PackProblem]) -> None:
+def warn_problems(problems: Iterable[PackProblem | ListedProblem]) -> None:
     """Say on standard error which packs are left out, why, and what to do."""
     for problem in problems:
         screen.warn(f"left out: pack {screen.visible(problem.pack)}: {screen.visible(problem.reason)}")
@@ -84,9 +105,26 @@ def agreed(question: str, *, yes: bool) -> bool:
         screen.warn("nobody is there to agree; --yes accepts what is shown")
         return False
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return typed(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
+
+
+def typed(prompt: str) -> str:
+    """Read a line that a person types. Raises EOFError at the end of input.
+
+    On a terminal the wait looks up now and then: a Ctrl-C between the prompt and the read would
+    otherwise be noticed only after the next line.
+    """
+    if not sys.stdin.isatty():
+        return input(prompt)
+    import select
+
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    while not select.select([sys.stdin], [], [], 0.2)[0]:
+        pass
+    return input()
 
 
 def piped() -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+import os
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.opening import add_folder, add_json, agreed, warn_problems
+from remit.cli.opening import add_action, add_folder, add_json, agreed, warn_problems
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.proposal import Proposal
     from remit.packs.installed import InstalledPack
+    from remit.packs.listing import ListedPack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,12 +26,14 @@ examples:
   remit packs enable files --grant 'fs.read=${workspace}/docs/**'
   remit packs try ./remit-greet hello '{"name": "Ada"}' --watch
 """
-    actions = parser.add_subparsers(dest="packs_action", metavar="action", required=True)
-    listing = actions.add_parser("list", help="packs that are installed", description="List installed packs.")
-    info = actions.add_parser("info", help="what a pack may do", description="Show what a pack may do, in words.")
+    actions = parser.add_subparsers(prog=parser.prog, dest="packs_action", metavar="action", required=True)
+    listing = add_action(actions, "list", "list packs that are installed", "remit packs list --json")
+    info = add_action(actions, "info", "show in words what a pack may do", "remit packs info weather")
     info.add_argument("pack")
     _configure_enable(actions)
-    switched = actions.add_parser("disable", help="switch packs off", description="Switch packs off; nothing is lost.")
+    switched = add_action(
+        actions, "disable", "switch packs off; nothing is lost", "remit packs disable weather\nremit packs disable a b"
+    )
     switched.add_argument("packs", nargs="+", metavar="PACK")
     for action, run in ((listing, list_installed), (info, show), (switched, disable)):
         add_folder(action)
@@ -41,8 +44,16 @@ examples:
 
 
 def _configure_enable(actions: Any) -> None:
-    enabling = actions.add_parser(
-        "enable", help="show what packs may do, and switch them on", description="Enable packs in this deployment."
+    enabling = add_action(
+        actions,
+        "enable",
+        "show what packs may do, and switch them on",
+        """
+remit packs enable calc clock
+remit packs enable files --skills list_files,read_file,search
+remit packs enable files --grant 'fs.read=${workspace}/docs/**'
+remit packs enable weather --set endpoint=weather.internal.example:443
+""",
     )
     enabling.add_argument("packs", nargs="+", metavar="PACK")
     enabling.add_argument("--skills", help="only these skills, separated by commas")
@@ -66,8 +77,14 @@ def _configure_enable(actions: Any) -> None:
 
 
 def _configure_try(actions: Any) -> None:
-    trying = actions.add_parser(
-        "try", help="run a pack in development", description="Run a pack from its folder, without a deployment."
+    trying = add_action(
+        actions,
+        "try",
+        "run a pack in development from its folder, without a deployment",
+        """
+remit packs try ./remit-greet
+remit packs try ./remit-greet hello '{"name": "Ada"}' --watch
+""",
     )
     trying.add_argument("directory", help="folder of the pack's project")
     trying.add_argument("skill", nargs="?", help="the skill to call; without it, what the pack offers is listed")
@@ -81,17 +98,17 @@ def _configure_try(actions: Any) -> None:
 def list_installed(options: argparse.Namespace) -> int:
     """Print installed packs from the index; no pack code runs and no manifest is read."""
     from remit.deployment.glance import enabled_packs
-    from remit.packs.discovery import list_packs
-    from remit.state_folder import state_root
+    from remit.packs.listing import listing
+    from remit.state_root import state_root_path
 
-    found = list_packs(index=state_root() / "index")
+    found = listing(os.path.join(state_root_path(), "index"))
     enabled = enabled_packs(options.folder)
     if options.json:
-        packs = [_facts(pack, enabled) for pack in found.packs.values()]
-        screen.say_json({"packs": packs, "problems": [asdict(problem) for problem in found.problems]})
+        packs = [_facts(pack, enabled) for pack in found.packs]
+        screen.say_json({"packs": packs, "problems": [problem._asdict() for problem in found.problems]})
         return 0
     if found.packs:
-        rows = [_row(pack, enabled) for pack in found.packs.values()]
+        rows = [_row(pack, enabled) for pack in found.packs]
         screen.say(screen.table(("pack", "distribution", "version", "here"), rows))
     else:
         screen.say("No pack is installed. Packs are pip packages; try: pip install remit-calc")
@@ -101,7 +118,7 @@ def list_installed(options: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(pack: InstalledPack, enabled: dict[str, bool] | None) -> dict[str, Any]:
+def _facts(pack: InstalledPack | ListedPack, enabled: dict[str, bool] | None) -> dict[str, Any]:
     return {
         "pack": pack.name,
         "distribution": pack.distribution,
@@ -111,7 +128,7 @@ def _facts(pack: InstalledPack, enabled: dict[str, bool] | None) -> dict[str, An
     }
 
 
-def _row(pack: InstalledPack, enabled: dict[str, bool] | None) -> tuple[str, ...]:
+def _row(pack: ListedPack, enabled: dict[str, bool] | None) -> tuple[str, ...]:
     here = "-" if enabled is None else "enabled" if enabled.get(pack.name) else "disabled"
     return (pack.name, pack.distribution, pack.version + (" (dev)" if pack.editable else ""), here)
 

@@ -32,6 +32,8 @@ def try_once(options: argparse.Namespace, settings: Mapping[str, Any]) -> int:
         return _broken(error, as_json=options.json)
     with deployment:
         warn_problems(deployment.problems)
+        for note in deployment.notes:
+            screen.warn(f"note: {screen.visible(note)}")
         if options.skill is None:
             return _offer(deployment, as_json=options.json)
         return _call(deployment, options)

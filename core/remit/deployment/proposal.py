@@ -114,7 +114,7 @@ def _lines(pack: Described) -> Iterator[str]:
     dev = ", dev" if installed.editable else ""
     summary = f": {manifest.summary}" if manifest.summary else ""
     yield f"pack {manifest.name} ({installed.distribution} {installed.version}{dev}){summary}"
-    yield "together it may:"
+    yield "the pack as a whole:"
     yield from _indented(explain_in_words(pack.given.grant))
     for name in pack.chosen:
         yield f"skill {manifest.name}.{name}:"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, time
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from remit.values import Effect, Impact, Verdict
 
@@ -28,8 +28,18 @@ Operand = Annotated[Any, BeforeValidator(_plain)]
 Bound = Annotated[int | float | str, BeforeValidator(_plain)]
 """A number, or an ISO date, date-time or time."""
 
+
+def _pattern(name: str) -> str:
+    """Return a skill as its full name: packs may be written in another spelling, models write `pack__skill`."""
+    folded = name.strip().lower().replace("-", "_")
+    return folded if "." in folded else folded.replace("__", ".", 1)
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 """One name or a list of names."""
+
+Skills = Annotated[tuple[Annotated[str, AfterValidator(_pattern)], ...], BeforeValidator(_as_tuple)]
+"""One skill or a list: full names, `pack.*`, `*`; a spelling that means the same pack counts as it."""
 
 
 class _Closed(BaseModel):
@@ -86,7 +96,7 @@ class MatchConfig(_Closed):
         arguments: argument (dots lead into objects) to what must hold for it.
     """
 
-    skill: Names | None = Field(default=None, min_length=1)
+    skill: Skills | None = Field(default=None, min_length=1)
     effect: Annotated[tuple[Effect, ...], BeforeValidator(_as_tuple)] | None = Field(default=None, min_length=1)
     impact: Annotated[tuple[Impact, ...], BeforeValidator(_as_tuple)] | None = Field(default=None, min_length=1)
     asked_by: Annotated[tuple[Literal["model", "person", "pack"], ...], BeforeValidator(_as_tuple)] | None = Field(

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from remit.policy.remedy import READ_ONLY, Step, remedy
 from remit.policy.rules import Rules, Scene
 from remit.skills import Skill
 from remit.values import VERDICTS, Decision, Impact, Verdict
-
-Step = tuple[Verdict, str, str]
-"""A contribution: verdict, source, reason."""
 
 FLOORS: Mapping[Impact, Verdict] = {
     "destroy": "ask",
@@ -53,7 +51,7 @@ def decide(skill: Skill, arguments: Mapping[str, Any], rules: Rules, scene: Scen
             *((FLOORS[impact], f"impact {impact}", _IMPACT_WORDS[impact]) for impact in sorted(skill.impact)),
             _base(skill, rules, scene, [rule.id for rule in matching if rule.verdict == "allow"]),
         ),
-        key=lambda step: (-VERDICTS.index(step[0]), step[1]),
+        key=_gravity,
     )
     verdict, source, reason = steps[0]
     return Decision(
@@ -62,23 +60,24 @@ def decide(skill: Skill, arguments: Mapping[str, Any], rules: Rules, scene: Scen
         source=source,
         rules=tuple(rule.id for rule in matching),
         steps=tuple(steps),
-        remedy="" if verdict == "allow" else remedy(skill, steps),
+        remedy="" if verdict == "allow" else remedy(skill, steps, rules),
     )
 
 
-def remedy(skill: Skill, steps: list[Step]) -> str:
-    """Return the lines or commands that would let the call run, one for each step that stands against it."""
-    lines = (_remedy(skill, step) for step in steps if step[0] != "allow")
-    return "\n".join(dict.fromkeys(lines))
+def _gravity(step: Step) -> tuple[int, int, str]:
+    """Order steps: the strictest first; of equal ones that which is hardest to lift, the default last."""
+    kinds = (READ_ONLY, "impact ", "rule ", "default ")
+    kind = next((number for number, start in enumerate(kinds) if step[1].startswith(start)), len(kinds))
+    return -VERDICTS.index(step[0]), kind, step[1]
 
 
 def read_only_step(skill: Skill) -> Step:
     """Return what read-only mode says about a skill that does more than read."""
-    return "deny", "read-only mode", f"read-only mode: {skill.full} does more than read"
+    return "deny", READ_ONLY, f"read-only mode: {skill.full} does more than read"
 
 
 def _read_only(skill: Skill, scene: Scene) -> Iterator[Step]:
-    if scene.read_only and skill.effect != "read":
+    if skill.withheld or (scene.read_only and skill.effect != "read"):
         yield read_only_step(skill)
 
 
@@ -90,23 +89,3 @@ def _base(skill: Skill, rules: Rules, scene: Scene, allowing: list[str]) -> Step
         return "allow", "--yes-to-writes", "writes were agreed to beforehand"
     says = {"allow": "is allowed", "deny": "is refused"}.get(verdict, "needs a person's sign-off")
     return verdict, source, f"{_EFFECT_WORDS[skill.effect]}, and that {says} by default"
-
-
-def _remedy(skill: Skill, step: Step) -> str:
-    verdict, source, _ = step
-    if source == "read-only mode":
-        return "run it without --read-only"
-    if source.startswith("rule "):
-        return f'change or remove the rule with id = "{source.removeprefix("rule ")}" in remit.toml'
-    if source.startswith("impact "):
-        if verdict == "ask":
-            return f"a person must agree to {skill.full} each time: run it on a terminal and answer the question"
-        return (
-            f"no rule can allow {skill.full}: a person must agree each time, over a channel that the agent"
-            " cannot reach (an approver of the embedding program with `apart = True`)"
-        )
-    return (
-        "add to remit.toml, then run `remit trust`:\n"
-        f'[[rule]]\nid = "allow-{skill.pack}-{skill.name}"\nverdict = "allow"\n'
-        f'match = {{ skill = "{skill.full}" }}'
-    )

@@ -45,7 +45,8 @@ def argument_names(schema: Schema) -> tuple[str, ...]:
 def argument_value(schema: Schema, arguments: Mapping[str, Any], path: str) -> Any:
     """Return what the handler will get for an argument: as given, else the schema's default.
 
-    An argument that was left out and whose default the schema does not tell gives a `Missing`.
+    An argument that was left out and whose default the schema does not tell gives a `Missing`, and so
+    does a part of one that is no object this time (where a list or a text may stand, too): in doubt.
     """
     if path in arguments:
         return arguments[path]
@@ -56,7 +57,9 @@ def argument_value(schema: Schema, arguments: Mapping[str, Any], path: str) -> A
     if not dot:
         return part["default"] if "default" in part else Missing(known=True)
     value = arguments[name] if name in arguments else part.get("default", Missing(known=True))
-    return argument_value({**part, "$defs": schema.get("$defs", {})}, value, rest) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return argument_value({**part, "$defs": schema.get("$defs", {})}, value, rest)
+    return value if value is None else Missing(known=True)
 
 
 def misfit(schema: Schema, part: Schema, config: OperatorConfig) -> str:
