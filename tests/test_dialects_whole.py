@@ -16,24 +16,6 @@ ROWS = [json.loads(line) for line in (DATA / "parser.jsonl").read_text(encoding=
 OUTPUTS = [json.loads(line) for line in (DATA / "model_outputs.jsonl").read_text(encoding="utf-8").splitlines()]
 TYPES = json.loads((DATA / "parser_argument_types.json").read_text(encoding="utf-8"))
 
-LATER_STYLES = frozenset({"qwen_xml", "mistral", "deepseek", "kimi", "glm", "pythonic"})
-LATER_ROWS = frozenset(
-    {
-        "granite_etc-07",  # pythonic in a fence
-        "granite_etc-09",  # Harmony
-        "granite_etc-11",  # invoke XML
-        "think-05",  # Mistral behind [THINK]
-        "observed-01",  # pythonic in a list
-        "observed-03",  # a bare name, then arguments
-        "observed-07",  # pythonic
-        "observed-09",  # pythonic in a fence
-    }
-)
-"""Formats of single model families: dialects of their own, which are not here yet."""
-
-NOW = [row for row in ROWS if row["style"] not in LATER_STYLES and row["id"] not in LATER_ROWS]
-LATER = [row for row in ROWS if row not in NOW]
-
 
 def skills_of(names: list[str]) -> Skills:
     return {
@@ -58,7 +40,7 @@ def pairs(parsed: Parsed) -> list[tuple[str, Any]]:
     return [(call.name, call.value) for call in parsed.calls]
 
 
-@pytest.mark.parametrize("row", NOW, ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 def test_shared_fixture(row: dict[str, Any]) -> None:
     parsed = parse(row.get("raw", ""), skills_of(row["tools"]))
     expected = row["expected"]
@@ -70,15 +52,6 @@ def test_shared_fixture(row: dict[str, Any]) -> None:
     else:
         assert pairs(parsed) == [(call["name"], call["arguments"]) for call in expected]
         assert len(parsed.errors) == row.get("errors", 0)
-
-
-@pytest.mark.parametrize("row", LATER, ids=lambda row: row["id"])
-def test_later_dialects_run_nothing_wrong(row: dict[str, Any]) -> None:
-    parsed = parse(row["raw"], skills_of(row["tools"]))
-    wanted = (
-        [(call["name"], call["arguments"]) for call in row["expected"]] if isinstance(row["expected"], list) else []
-    )
-    assert all(call in wanted for call in pairs(parsed))
 
 
 def dialect_of(row: dict[str, Any]) -> dict[str, str]:
@@ -178,6 +151,8 @@ def test_unknown_names_are_told(name: str) -> None:
 
 
 def test_json_that_is_no_call_stays_text() -> None:
+    indented = 'So:\n\n    {"a": 1}\n    [{"b": 2}] and\n  {"type": kind, "b": c}\n'
+    assert parse(indented, SKILLS).text == indented.strip()
     for text in ('{"answer": 42}', "[1, 2]", '{"name": "Alice", "age": 3}', "[1] says so", "{", '{"a": "', "[[[", "{}"):
         assert parse(text, SKILLS) == Parsed(text=text)
 
@@ -392,7 +367,7 @@ def test_any_text_in_any_chunks_gives_the_same(text: str, cuts: list[int], diale
         assert isinstance(call.value, dict)
 
 
-@pytest.mark.parametrize("row", NOW, ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 def test_fixtures_letter_by_letter(row: dict[str, Any]) -> None:
     text = row.get("raw", "")
     assert streamed(text, list(range(len(text))), "auto") == parse(text, SKILLS)

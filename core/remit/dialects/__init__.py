@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from remit.dialects.parsed import Parsed, ParsedCall, Skills
-    from remit.dialects.render import Sample, examples, instructions, render_call, render_result, stop
+    from remit.dialects.render import Sample, examples, instructions, render_answer, render_call, render_result, stop
     from remit.dialects.stream import ParseEvent, Parser, TextDelta, TextWithdrawn
-    from remit.dialects.whole import DEFAULT_TAG, DIALECTS, Dialect, parse
+    from remit.dialects.table import DIALECTS
+    from remit.dialects.whole import DEFAULT_TAG, parse
 
 _WHERE = {
     "DEFAULT_TAG": "whole",
-    "DIALECTS": "whole",
-    "Dialect": "whole",
+    "DIALECTS": "table",
     "ParseEvent": "stream",
     "Parsed": "parsed",
     "ParsedCall": "parsed",
@@ -29,6 +29,7 @@ _WHERE = {
     "examples": "render",
     "instructions": "render",
     "parse": "whole",
+    "render_answer": "render",
     "render_call": "render",
     "render_result": "render",
     "stop": "render",
@@ -37,7 +38,6 @@ _WHERE = {
 __all__ = [
     "DEFAULT_TAG",
     "DIALECTS",
-    "Dialect",
     "ParseEvent",
     "Parsed",
     "ParsedCall",
@@ -49,6 +49,7 @@ __all__ = [
     "examples",
     "instructions",
     "parse",
+    "render_answer",
     "render_call",
     "render_result",
     "stop",

@@ -10,20 +10,33 @@ import re
 from typing import Any
 
 from remit.dialects.findings import Findings
-from remit.dialects.marks import ACTION_INPUT, ACTION_PAIR, FENCE_OPEN, TURN_END
 from remit.dialects.parsed import Skills
 from remit.dialects.scan import ScanError, scan, skip_space
 from remit.dialects.shapes import Found, calls_in, damaged, make_call, resolve, sequence, shown, unknown
 
 HOW = 'Write "Action: SKILL" and on the next line "Action Input: {...}" with a JSON object.'
 
+LABELS = ("Thought", "Action Input", "Action", "Observation", "Final Answer")
+"""The labels of ReAct."""
+
+LABEL = r"(?:\*\*|\#+[ ])?(?P<label>Thought|Action\ Input|Action|Observation|Final\ Answer)(?:\*\*)?[ \t]*:(?:\*\*)?"
+"""Pattern of a label, verbose."""
+
+_TURN_END = re.compile(
+    r"<\|(?:im_end|endoftext|end_of_text|eot_id|eom_id)\|>|<\|im_start\|>"
+    r"|^[ \t]*(?:\*\*|#+ )?(?:Thought|Action Input|Action|Observation|Final Answer)(?:\*\*)?[ \t]*:",
+    re.MULTILINE,
+)
+_ACTION_PAIR = re.compile(r"[^\n]*\n\s*(?:\*\*)?Action Input(?:\*\*)?[ \t]*:")
+_ACTION_INPUT = re.compile(r"\s*(?:\*\*)?Action Input(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*")
+_FENCE_OPEN = re.compile(r"\s*`{3,}[a-z_]*[ \t]*\n?")
 _FIRST_WORD = re.compile(r"[\w.-]+")
 _NOTHING = frozenset({"", "none", "null", "n/a", "{}"})
 
 
 def is_pair(text: str, at: int) -> bool:
     """Say whether the `Action:` that ends at `at` is followed by an `Action Input:`."""
-    return ACTION_PAIR.match(text, at) is not None
+    return _ACTION_PAIR.match(text, at) is not None
 
 
 def on_label(label: str, text: str, at: int, skills: Skills, found: Findings) -> bool:
@@ -32,7 +45,7 @@ def on_label(label: str, text: str, at: int, skills: Skills, found: Findings) ->
         found.begin_thought()
         return False
     if label == "Final Answer":
-        end = TURN_END.search(text, at)
+        end = _TURN_END.search(text, at)
         found.answer(text[at : end.start() if end else len(text)])
     elif label == "Action":
         repairs: list[str] = []
@@ -44,7 +57,7 @@ def on_label(label: str, text: str, at: int, skills: Skills, found: Findings) ->
 
 def _action(text: str, at: int, skills: Skills, repairs: list[str]) -> list[Found]:
     start = skip_space(text, at)
-    fence = FENCE_OPEN.match(text, start)
+    fence = _FENCE_OPEN.match(text, start)
     inner = skip_space(text, fence.end()) if fence else start
     if text.startswith(("{", "["), inner):
         return _json_action(text, inner, skills, repairs)
@@ -54,7 +67,7 @@ def _action(text: str, at: int, skills: Skills, repairs: list[str]) -> list[Foun
     name = resolve(written, skills) or _first_word(written, skills, repairs)
     if name is None:
         return [Found(error=unknown(written, skills))]
-    following = ACTION_INPUT.match(text, line_end)
+    following = _ACTION_INPUT.match(text, line_end)
     if following is None:
         return [Found(error=f"The action {name} has no Action Input, so it was not run. {HOW}")]
     return [_with_input(name, text, following.end(), skills, repairs)]
@@ -79,7 +92,7 @@ def _first_word(written: str, skills: Skills, repairs: list[str]) -> str | None:
 
 
 def _with_input(name: str, text: str, at: int, skills: Skills, repairs: list[str]) -> Found:
-    fence = FENCE_OPEN.match(text, at)
+    fence = _FENCE_OPEN.match(text, at)
     at = skip_space(text, fence.end() if fence else at)
     if text.startswith("{", at) or (text.startswith(("'", '"'), at) and not _is_raw(text, at)):
         try:
@@ -88,7 +101,7 @@ def _with_input(name: str, text: str, at: int, skills: Skills, repairs: list[str
             return Found(error=damaged(text, at, error))
         repairs += value.repairs
         return _with_value(name, value.value, skills, repairs)
-    end = TURN_END.search(text, at)
+    end = _TURN_END.search(text, at)
     raw = text[at : end.start() if end else len(text)].strip().strip("`").strip()
     if not raw and end is None and not text.endswith("\n"):
         return Found(error=f"The Action Input of {name} is cut off, so it was not run. {HOW}")

@@ -24,6 +24,9 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UNESCAPED = re.compile(r"\\(.)|\"", re.DOTALL)
 
+_LENIENT = json.JSONDecoder(strict=False)
+"""Reads texts with raw control characters in them, too."""
+
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _PYTHON: dict[str, Any] = {"True": True, "False": False, "None": None}
 
@@ -61,16 +64,17 @@ class Scan:
     repairs: list[str] = field(default_factory=list)
 
 
-def scan(text: str, start: int, *, closer: str = "") -> Scan:
+def scan(text: str, start: int, *, closer: str = "", python: bool = False) -> Scan:
     """Read one JSON value at `start`.
 
     Args:
         closer: the end mark of the wrapper; right before it missing closers are supplied.
+        python: the value is a Python literal, so that single quotes, `True`, `False` and `None` are in order.
 
     Raises:
         ScanError: what is wrong and where.
     """
-    scanner = _Scanner(text, closer)
+    scanner = _Scanner(text, closer, python=python)
     value, end = scanner.value(skip_space(text, start), 0)
     return Scan(value=value, end=end, repairs=list(dict.fromkeys(scanner.repairs)))
 
@@ -82,9 +86,10 @@ def skip_space(text: str, position: int) -> int:
 
 
 class _Scanner:
-    def __init__(self, text: str, closer: str) -> None:
+    def __init__(self, text: str, closer: str, *, python: bool) -> None:
         self._text = text
         self._closer = closer
+        self._python = python
         self.repairs: list[str] = []
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
@@ -105,9 +110,9 @@ class _Scanner:
         return self._text[at]
 
     def _next(self, at: int) -> int:
-        """Skip white space and comments."""
+        """Skip white space and comments; a literal of Python has none."""
         at = skip_space(self._text, at)
-        while self._text.startswith(("//", "/*"), at):
+        while not self._python and self._text.startswith(("//", "/*"), at):
             comment = _COMMENT.match(self._text, at)
             if comment is None:
                 raise ScanError("a comment does not end", len(self._text), cut=True)
@@ -184,11 +189,14 @@ class _Scanner:
             raise ScanError("a text in quotes does not end", len(self._text), cut=True)
         written = found[0]
         if single:
-            self.repairs.append("single quotes read as double quotes")
+            if not self._python:
+                self.repairs.append("single quotes read as double quotes")
             inner = _UNESCAPED.sub(_as_double, written[1:-1])
             written = f'"{inner}"'
+        elif "\\" not in written:
+            return written[1:-1], found.end()
         try:
-            value = json.loads(written, strict=False)
+            value = _LENIENT.decode(written)
         except ValueError:
             raise ScanError("a text in quotes has an escape that JSON does not know", found.end()) from None
         return value, found.end()
@@ -200,7 +208,8 @@ class _Scanner:
         if word and word[0] in _LITERALS:
             return _LITERALS[word[0]], word.end()
         if word and word[0] in _PYTHON:
-            self.repairs.append(f"Python's {word[0]} read as JSON")
+            if not self._python:
+                self.repairs.append(f"Python's {word[0]} read as JSON")
             return _PYTHON[word[0]], word.end()
         shown = json.dumps(self._text[at : at + 12])
         raise ScanError(f"{shown} is no JSON value", at, cut=word is not None and word.end() >= len(self._text))

@@ -21,12 +21,14 @@ _PLACEHOLDER = re.compile(
     r"<?(?:your_|the_|some_)?(?:tool|skill|function|action)(?:_?name)?(?:_here)?>?", re.IGNORECASE
 )
 _LOOKS_LIKE_CALL = re.compile(
-    r"""[\[{\s]{0,20}["']?(?:name|tool|tool_name|function|action|tool_calls|function_call|type|arguments|parameters)["']?\s*:"""
+    r"""[\[{\s]{0,20}["']?(?:"""
+    r"""(?:name|tool|tool_name|function|action|tool_calls|function_call|arguments|parameters)["']?\s{0,9}:"""
+    r"""|type["']?\s{0,9}:\s{0,9}["']function)"""
 )
 _MAX_SHOWN = 120
 
 HOW = 'Write a call as JSON: {"name": "SKILL", "arguments": {...}}.'
-"""How to write a call right, in one line."""
+"""How to write a call right, in one line; where a dialect has another way, `parse` puts that in its place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,19 @@ def make_call(name: str, arguments: Any, skills: Skills, repairs: list[str]) -> 
     if text is None:
         text = json.dumps(arguments, ensure_ascii=False)
     return Found(call=ParsedCall(name=name, arguments=text, repaired=bool(repairs)))
+
+
+def named_call(written: str, text: str, at: int, skills: Skills, *, closer: str = "") -> tuple[Found, list[str], int]:
+    """Read the arguments at `at` of a call whose name stands outside of them; return what it is, repairs, end.
+
+    Raises:
+        ScanError: the arguments cannot be read.
+    """
+    name = resolve(written, skills)
+    read = scan(text, at, closer=closer)
+    if name is None:
+        return Found(error=unknown(written, skills)), [], read.end
+    return make_call(name, read.value, skills, read.repairs), read.repairs, read.end
 
 
 def _decoded(name: str, text: str, skills: Skills, repairs: list[str]) -> Found:

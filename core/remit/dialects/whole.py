@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, get_args
 
-from remit.dialects.marks import ALSO_TAGS
 from remit.dialects.parsed import Parsed, Skills
 from remit.dialects.reader import Reader
-
-Dialect = Literal["auto", "tagged", "react", "json"]
-"""How calls are written: `tagged` JSON, `react` lines, bare or fenced `json`; `auto` knows them by their marks.
-
-Bare and fenced JSON that names a known skill counts in every dialect.
-"""
-
-DIALECTS: tuple[str, ...] = get_args(Dialect)
+from remit.dialects.shapes import HOW
+from remit.dialects.table import DIALECTS, dialect_named, forms_and_tags
 
 DEFAULT_TAG = "tool_call"
 
 _TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 
 
-def parse(text: str, skills: Skills, dialect: str = "auto", *, tag: str = DEFAULT_TAG) -> Parsed:
+def parse(
+    text: str, skills: Skills, dialect: str = "auto", *, tag: str = DEFAULT_TAG, thinking: bool = False
+) -> Parsed:
     """Take a model's text apart.
 
     Args:
@@ -30,6 +24,8 @@ def parse(text: str, skills: Skills, dialect: str = "auto", *, tag: str = DEFAUL
         skills: the skills that may be called, by their names on the wire.
         dialect: one of `DIALECTS`.
         tag: the tag that wraps a call in `tagged` and `auto`.
+        thinking: the prompt has begun the reasoning (it ends with `<think>`, say): the text up to the end
+            mark of reasoning is reasoning.
 
     Never raises for any text; takes time linear in its length.
 
@@ -37,9 +33,22 @@ def parse(text: str, skills: Skills, dialect: str = "auto", *, tag: str = DEFAUL
         ValueError: an unknown dialect or an impossible tag.
     """
     check_dialect(dialect, tag)
-    tags = (tag, *(other for other in ALSO_TAGS if other != tag)) if dialect == "auto" else (tag,)
-    labels = {"react": True, "auto": None}.get(dialect, False)
-    return Reader(text, skills, tags=tags, labels=labels).read()
+    forms, tags = forms_and_tags(dialect, tag)
+    labels = dialect_named(dialect).labels
+    how = _how(dialect)
+    return Reader(text, skills, forms=forms, tags=tags, labels=labels, how=how, thinking=thinking).read()
+
+
+def _how(dialect: str) -> str:
+    """Return how a call is written in a dialect, for errors; `auto` says it in JSON.
+
+    The tag that was configured is not spelled out: errors are shown again where a model may only answer,
+    and a small model that sees the tag writes one more call.
+    """
+    how = dialect_named(dialect).writing.how
+    if dialect in ("auto", "json", "react"):
+        return HOW
+    return f"{HOW} Put it into the tags for calls." if "{tag}" in how else f"Write a call like this: {how}"
 
 
 def check_dialect(dialect: str, tag: str) -> None:
