@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.calculation import disagreements
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,32 @@ def test_shared_case(case: dict[str, Any]) -> None:
         ("８×（２＋１）", "24"),
         ("mean(100,200,3)", "101"),
         ("round(-2.5)", "-3"),
+        ("2½", "2.5"),
+        ("1¾ + ¼", "2"),
+        ("log₂(8)", "3"),
+        ("10₂", None),
+        (r"\log_2(8)", "3"),
+        ("1_000 + 1", "1001"),
+        ("3X4", "12"),
+        ("2^{10}", "1024"),
+        (r"$3 \times 4$", "12"),
+        ("```\n3+4\n```", "7"),
+        ("3 + 4; # the sum", "7"),
+        ("10 percent of 50", "5"),
+        ("How much is 10 divided by 4?", "2.5"),
+        ("2 to the power of 10", "1024"),
+        ("5 squared plus 3 cubed", "52"),
+        ("square root of 16", "4"),
+        ("1.5 million / 3", "500000"),
+        ("3 > 2 && 2 > 1", "true"),
+        ("xor(6, 3)", "5"),
+        ("mode(1, 1, 2)", "1"),
+        ("三分之一 * 3", "1"),
+        ("负三加五", "2"),
+        ("请计算 5 + 3", "8"),
+        ("50%%", None),
+        ("5 km", None),
+        ("5 USD", None),
     ],
 )
 def test_reads_what_people_write(expression: str, text: str | None) -> None:
@@ -101,6 +128,9 @@ def test_reads_what_people_write(expression: str, text: str | None) -> None:
         ("2**0.5**-1000", "digits"),
         ("8除2", "除以"),
         ("foo + 1", "foo"),
+        ("sqr(4)", "did you mean sqrt?"),
+        ("5 km + 3 km", "without units"),
+        ("10₂", "below the line"),
         ("5 + sin", "function"),
         ("(1 < 2) + 1", "comparison"),
     ],
@@ -147,6 +177,11 @@ def test_agrees_with_fraction(expression: str) -> None:
         assert outcome(expression) == "REFUSE"
     else:
         assert Fraction(calculate(expression).value) == expected
+
+
+def test_thousands_of_random_expressions_agree_with_fraction() -> None:
+    """`python -m benchmarks.calculation --fuzz 100000` does the same at length."""
+    assert disagreements(2_000, seed=1) == []
 
 
 @given(st.text(max_size=60) | st.text(alphabet="0123456789+-*/^%!(),.[]e pisnqrt√²的除", max_size=40))

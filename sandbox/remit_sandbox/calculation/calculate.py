@@ -112,7 +112,7 @@ class Evaluator(SimpleEval):  # type: ignore[misc]
         return self._eval(tree.body)
 
     def _number(self, node: ast.Constant) -> Any:
-        text = ast.get_source_segment(self.source, node) or ""
+        text = self.source[node.col_offset : node.end_col_offset]  # the source is one line of ASCII
         if isinstance(node.value, bool | str | bytes | complex) or node.value is None or node.value is ...:
             raise CalculationError("only numbers can be calculated with")
         if isinstance(node.value, int):

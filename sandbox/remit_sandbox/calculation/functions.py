@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import statistics
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,7 +18,7 @@ from remit_sandbox.calculation.limits import (
     settled,
     whole,
 )
-from remit_sandbox.calculation.operators import numbers_only, power
+from remit_sandbox.calculation.operators import bitwise, numbers_only, power
 from remit_sandbox.errors import CalculationError
 
 
@@ -230,6 +231,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pstdev": aggregate("pstdev", _square_root_of(statistics.pvariance)),
     "variance": aggregate("variance", statistics.variance, 2),
     "pvariance": aggregate("pvariance", statistics.pvariance),
+    "mode": aggregate("mode", statistics.mode),
+    "len": lambda *items: len(numbers("len", items)),
+    "xor": bitwise(operator.xor, "xor"),
     "range": integers,
     "percent": percent,
     "percent_change": percent_change,
@@ -241,6 +245,10 @@ CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
 ALIASES = {
     "average": "mean",
+    "ave": "mean",
+    "ceiling": "ceil",
+    "count": "len",
+    "int": "trunc",
     "avg": "mean",
     "arcsin": "asin",
     "arccos": "acos",
@@ -249,8 +257,14 @@ ALIASES = {
     "rad2deg": "degrees",
     "fact": "factorial",
     "lg": "log10",
+    "log_10": "log10",
+    "log_2": "log2",
     "ncr": "comb",
     "npr": "perm",
+    "nthroot": "root",
+    "rad": "radians",
+    "stddev": "stdev",
+    "var": "variance",
     "product": "prod",
     "sgn": "sign",
     "std": "stdev",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 from remit_sandbox.calculation.functions import ALIASES, CONSTANTS, FUNCTIONS
@@ -17,7 +18,9 @@ TOKEN = re.compile(
     r"""(?P<space>\s+)
     |(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+
         |(?:\d[\d,]*\d|\d)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\d.])|(?:\d[\d,]*\d|\d)\.(?![\d.])|\.\d+(?:[eE][+-]?\d+)?)
+    |(?P<product>[xX](?=\s*[\d.(]))
     |(?P<name>[A-Za-z_]\w*)
+    |(?P<logic>&&|\|\|)
     |(?P<operator>\*\*|//|<<|>>|<=|>=|==|!=|[-+*/^<>&|])
     |(?P<factorial>!)
     |(?P<percent>%)
@@ -50,9 +53,10 @@ def normalise(text: str) -> str:
     """
     if len(text) > MAX_LENGTH:
         raise CalculationError(f"the expression is longer than {MAX_LENGTH} characters")
+    text = re.sub(r"^\s*(`{1,3})([^`]*)\1\s*$", r"\2", text)
     if re.search(r"""["'`]""", text):
         raise CalculationError("text in quotes is not a number")
-    tokens = tokens_of(plain(text.split("#", 1)[0] if text.lstrip().startswith("#") else text))
+    tokens = tokens_of(plain(text.split("#", 1)[0].rstrip().removesuffix(";")))
     if not tokens:
         raise CalculationError("the expression is empty")
     check_brackets(tokens)
@@ -83,9 +87,15 @@ def tokens_of(text: str) -> list[Token]:
         if kind == "space":
             spaced = True
             continue
-        tokens.append(Token(kind=kind, text=match[0], spaced=spaced))  # type: ignore[arg-type]
+        tokens.append(_token(kind or "", match[0], spaced))
         spaced = False
     return tokens
+
+
+def _token(kind: str, text: str, spaced: bool) -> Token:
+    if kind == "logic":
+        return Token(kind="name", text="and" if text == "&&" else "or", spaced=spaced)
+    return Token(kind="name" if kind == "product" else kind, text=text, spaced=spaced)  # type: ignore[arg-type]
 
 
 def unreadable(rest: str) -> CalculationError:
@@ -170,7 +180,16 @@ def _named(tokens: list[Token], index: int) -> Token:
         return Token(kind="operator" if name in WORDS else "name", text=name, spaced=True)
     if name in FUNCTIONS or name in CONSTANTS:
         return Token(kind="name", text=name, spaced=token.spaced)
-    return token
+    raise unknown(token.text)
+
+
+def unknown(name: str) -> CalculationError:
+    """Return the refusal of a name, with the nearest known one."""
+    near = get_close_matches(name.lower(), [*FUNCTIONS, *CONSTANTS, *ALIASES], n=1)
+    hint = f"did you mean {near[0]}? " if near and len(name) > 2 else ""
+    return CalculationError(
+        f"'{name[:40]}' is unknown; {hint}known are numbers, pi, e, tau and the listed functions, without units"
+    )
 
 
 def operand_before(result: list[Token]) -> int:
@@ -219,6 +238,8 @@ def read_percent(tokens: list[Token]) -> list[Token]:
         if token.kind != "percent":
             result.append(token)
         elif is_percent(tokens, index):
+            if index and tokens[index - 1].kind == "percent":
+                raise CalculationError("'%%' is not understood; write one percent sign")
             start = operand_before(result)
             result[start:] = called("percent", result[start:])
         else:

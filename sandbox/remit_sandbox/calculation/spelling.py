@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from remit_sandbox.calculation.english import in_signs
 from remit_sandbox.errors import CalculationError
 
 SIGNS = str.maketrans(
@@ -41,6 +42,7 @@ CHINESE_GROUPS = {"万": 10_000, "亿": 100_000_000}
 CHINESE_NUMBER = "[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?"
 
 DIGITS = r"\d+(?:\.\d+)?"
+RATIO = rf"({DIGITS}|{CHINESE_NUMBER})\s*分之\s*({DIGITS}|{CHINESE_NUMBER})"
 PERCENT = rf"百分之\s*({DIGITS}|{CHINESE_NUMBER})"
 
 CHINESE_WORDS = (
@@ -62,25 +64,57 @@ LATEX = (
     (re.compile(r"\\sqrt\s*\{([^{}]*)\}"), r"sqrt(\1)"),
     (re.compile(r"\\(?:times|cdot)"), "*"),
     (re.compile(r"\\div"), "/"),
-    (re.compile(r"\\(pi|sin|cos|tan|ln|log)\b"), r"\1"),
+    (re.compile(r"\\(pi|sin|cos|tan|ln|log)(?![a-zA-Z])"), r"\1"),
     (re.compile(r"\\(?:left|right)"), ""),
 )
 
-QUESTION = re.compile(r"^\s*(?:what\s+is|what's|calculate|compute|evaluate|计算|请问)\b[:\s]*", re.IGNORECASE)
+QUESTION = re.compile(
+    r"^\s*(?:(?:what\s+is|what's|how\s+much\s+is|calculate|compute|evaluate|solve)\b|请问|请?计算|请?算一下)[:\s]*",
+    re.IGNORECASE,
+)
 
 
 def plain(text: str) -> str:
     """Return `text` in ASCII signs, digits and words; what has no plain form is left for the reader to refuse."""
-    text = _superscripts(text).translate(SIGNS)
+    text = _fractions(_subscripts(_superscripts(text))).translate(SIGNS)
     text = unicodedata.normalize("NFKC", text).translate(SIGNS)
     text = "".join(_digit(character) for character in text)
     text = QUESTION.sub("", text.strip())
-    text = re.sub(r"^\s*=+", "", text)
+    text = re.sub(r"(?<=\d)_(?=\d)", "", re.sub(r"^\s*=+", "", text))
     text = re.sub(r"=?\s*\?*\s*$", "", text) if not re.search(r"[=!<>]=\s*$", text) else text
     text = re.sub(r"[$€£¥](?=\s*[\d.])", "", text)
+    text = in_signs(_latex(text))
+    return _chinese(text) if re.search("[\u4e00-\u9fff〇]", text) else text
+
+
+def _latex(text: str) -> str:
+    """Read LaTeX: its commands, and braces as parentheses where there is any of it."""
+    if "\\" not in text and "^{" not in text.replace(" ", ""):
+        return text
+    text = text.strip().strip("$")
     for pattern, replacement in LATEX:
         text = pattern.sub(replacement, text)
-    return _chinese(text) if re.search("[\u4e00-\u9fff〇]", text) else text
+    return text.replace("{", "(").replace("}", ")")
+
+
+def _fractions(text: str) -> str:
+    """Write `½` as `(1/2)` and `2½` as `(2+1/2)`: put side by side, their digits would run together."""
+
+    def written(match: re.Match[str]) -> str:
+        ratio = unicodedata.normalize("NFKC", match[2]).replace("⁄", "/")
+        if not re.fullmatch(r"\d+/\d+", ratio):
+            raise CalculationError(f"{match[2]!a} is not understood; write a fraction as 1/3")
+        return f"({match[1]}+{ratio})" if match[1] else f"({ratio})"
+
+    return re.sub(r"(\d*)([¼-¾⅐-⅟↉])", written, text)
+
+
+def _subscripts(text: str) -> str:
+    """Read the base of a logarithm, `log₂`; any other small digit below the line would run into its number."""
+    text = re.sub(r"(?<=log)[₀-₉]+", lambda match: unicodedata.normalize("NFKC", match[0]), text)
+    if found := re.search("[₀-₉]", text):
+        raise CalculationError(f"{found[0]!a} below the line is not understood; write log(x, base) or plain digits")
+    return text
 
 
 def _superscripts(text: str) -> str:
@@ -98,6 +132,8 @@ def _digit(character: str) -> str:
 
 def _chinese(text: str) -> str:
     text = re.sub(PERCENT, lambda match: f" percent({_number(match[1])}) ", text)
+    text = re.sub(RATIO, lambda match: f" ({_number(match[2])}/{_number(match[1])}) ", text)
+    text = re.sub(rf"负\s*(?={DIGITS}|{CHINESE_NUMBER})", "-", text)
     text = re.sub(rf"({DIGITS})\s*([十百千万亿]+)", lambda match: f"({match[1]}*{_chinese_integer(match[2])})", text)
     text = re.sub(CHINESE_NUMBER, lambda match: _chinese_number(match[0]), text)
     for pattern, replacement in CHINESE_WORDS:

@@ -1,0 +1,1 @@
+"""Python skills: a thin door to `remit_sandbox.python`."""
