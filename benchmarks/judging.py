@@ -26,12 +26,14 @@ class Question:
         skill: full name of the skill to call; None when none is needed.
         argument: a text that one of its arguments must hold; empty for any.
         answer: a number that the result and the final answer must hold; empty for any.
+        status: how the call must end.
     """
 
     ask: str
     skill: str | None
     argument: str = ""
     answer: str = ""
+    status: str = "ok"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +42,9 @@ class Judgement:
 
     Attributes:
         skill: the expected skill was called, or none when none is needed.
-        argument: a successful call of it had the expected argument, or gave the expected result.
-        told: the final answer holds the expected number, or a figure from the call's result.
+        argument: a call of it that ended as expected had the expected argument, or gave the expected result.
+        told: the final answer holds the expected number, or a figure from the call's result; after a call that
+            was to be refused, there is one.
         defects: a run that does not end, a call that is lost, an error that the model is not told.
     """
 
@@ -75,7 +78,9 @@ def judge(
     if question.skill is None:
         good = not result.calls
         return Judgement(skill=good, argument=good, told=bool(result.answer.strip()), defects=defects)
-    fitting = [call for call in right if call.status == "ok" and _fits(question, call, arguments.get(call.call, ""))]
+    fitting = [
+        call for call in right if call.status == question.status and _fits(question, call, arguments.get(call.call, ""))
+    ]
     return Judgement(
         skill=bool(right), argument=bool(fitting), told=_is_told(question, result, fitting), defects=defects
     )
@@ -137,7 +142,7 @@ def _fits(question: Question, call: Result, arguments: str) -> bool:
     if question.argument:
         given = json.loads(arguments or "{}").values()
         return any(question.argument.casefold() in str(value).casefold() for value in given)
-    return not question.answer or holds(json.dumps(call.value, ensure_ascii=False), question.answer)
+    return not question.answer or any(_is_number(leaf, question.answer) for leaf in leaves(call.value))
 
 
 def _is_told(question: Question, result: RunResult, fitting: Sequence[Result]) -> bool:
@@ -145,8 +150,23 @@ def _is_told(question: Question, result: RunResult, fitting: Sequence[Result]) -
         return False
     if question.answer:
         return holds(result.answer, question.answer)
-    figures = {number for call in fitting for number in numbers(json.dumps(call.value))}
+    if question.status != "ok":
+        return bool(fitting) and bool(result.answer.strip())
+    figures = {number for call in fitting for leaf in leaves(call.value) for number in numbers(str(leaf))}
     return bool(figures & set(numbers(result.answer)))
+
+
+def leaves(value: Any) -> Iterable[Any]:
+    """Yield every value inside JSON that is no list and no object."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def _is_number(leaf: Any, number: str) -> bool:
+    return numbers(str(leaf)) == [float(number)]
 
 
 def holds(text: str, number: str) -> bool:

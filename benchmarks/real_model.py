@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.judging import Judgement, Question, judge
+from benchmarks.judging import Question, judge
 from benchmarks.measure import RESULTS, machine
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     totals = summary(rows)
     body = {"title": "A real model", "model": name, "dialect": options.dialect, "machine": machine(), **totals}
     body["rows"] = rows
-    RESULTS.mkdir(exist_ok=True)
+    if options.json is None:
+        RESULTS.mkdir(exist_ok=True)
     path = options.json or RESULTS / "real_model.json"
     path.write_text(json.dumps(body, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print("\n" + table(rows) + "\n" + "\n".join(f"{key}: {value}" for key, value in totals.items()))
@@ -51,7 +52,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--api-key", metavar="REF", help="where the key is kept: env:NAME or file:PATH")
     parser.add_argument("--dialect", default="react", help="native, react, tagged, json or auto")
     parser.add_argument("--tag", default="tool_call", help="tag of the tagged dialect")
-    parser.add_argument("--questions", type=Path, default=QUESTIONS, help="JSON Lines with ask, skill, argument, answer")
+    parser.add_argument("--questions", type=Path, default=QUESTIONS, help="JSON Lines: ask, skill, argument, answer")
     parser.add_argument("--demo", action="store_true", help="ask the three questions of the demo instead")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the questions to ask, from 1")
     parser.add_argument("--context-length", type=int, help="tokens that fit into the model")
@@ -71,7 +72,7 @@ def questions(options: argparse.Namespace) -> list[Question]:
         found = [
             Question(ask=asks[0], skill="weather.get_weather", argument="北京", answer="25"),
             Question(ask=asks[1], skill="files.search", answer="28.3"),
-            Question(ask=asks[2], skill="files.delete_file", argument="old-draft.txt"),
+            Question(ask=asks[2], skill="files.delete_file", argument="old-draft.txt", status="denied"),
         ]
     else:
         lines = options.questions.read_text(encoding="utf-8").splitlines()

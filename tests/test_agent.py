@@ -347,3 +347,40 @@ def test_an_open_deployment_is_never_widened(tmp_path: Path) -> None:
             Agent(deployment, model=ScriptedModel([]), read_only=True)
         with Agent(deployment, model=ScriptedModel(["x"])) as bot:
             assert bot.run("go").answer == "x"
+
+
+def test_an_approver_without_ask_is_named_at_once() -> None:
+    with pytest.raises(UsageError, match="approver is function, which has no method ask"):
+        agent(["hi"], approver=lambda request: True)
+
+
+def test_an_approver_that_gives_no_decision_denies_and_says_why() -> None:
+    class Careless:
+        async def ask(self, request: Any) -> bool:
+            return True
+
+    with agent([ask("local.wipe", path="a"), "end"], wipe, approver=Careless()) as bot:
+        (result,) = bot.run("wipe").calls
+    assert result.status == "denied" and "gave bool instead of a SignoffDecision" in result.text
+
+
+def test_a_refused_session_id_has_no_chain_of_causes() -> None:
+    with agent(["hi"]) as bot, pytest.raises(UsageError) as caught:
+        bot.run("hi", session="../x")
+    assert caught.value.__context__ is None
+
+
+def test_a_key_file_lies_where_the_deployment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative `file:` starts from the deployment's folder, wherever the program was started."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.key").write_text("of-the-working-directory\n")
+    with model_server.serve([model_server.text("hi")]) as server:
+        folder = deployed(tmp_path)
+        (folder / "model.key").write_text("of-the-deployment\n")
+        text = (folder / "remit.toml").read_text()
+        named = f'[model]\nname = "big"\nbase_url = "{server.base_url}"\napi_key = "file:model.key"\n'
+        (folder / "remit.toml").write_text(text.replace("[model]\n", named, 1))
+        trust(folder)
+        with Agent(folder) as bot:
+            assert bot.run("go").answer == "hi"
+        assert server.requests[0][1]["authorization"] == "Bearer of-the-deployment"

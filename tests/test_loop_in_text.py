@@ -11,7 +11,7 @@ import pytest
 
 from remit.errors import UsageError
 from remit.loop.events import Event, TextDelta
-from remit.loop.in_text import TextInterpreter
+from remit.loop.in_text import NO_SKILL, TextInterpreter
 from remit.loop.native import NativeInterpreter
 from remit.models.protocol import Message, ModelReply, ToolCall
 from remit.models.scripted import ScriptedModel
@@ -66,13 +66,17 @@ def test_react_stops_at_an_observation() -> None:
     assert interpreter.request([]).stop == ("Observation:",)
 
 
-def test_few_shot_examples_hold_only_the_call() -> None:
+def test_few_shot_examples_hold_only_the_call_and_one_needs_none() -> None:
     own = functions(examples=({"question": "Twice 4?", "arguments": {"n": 4}},))
     for caller, question, n in ((own, "Twice 4?", 4), (functions(), "Use t__double with n 2.", 2)):
-        system, asked, call = TextInterpreter(caller.skills, dialect="tagged", tag="call").request([]).messages
+        system, thanks, welcome, asked, call = (
+            TextInterpreter(caller.skills, dialect="tagged", tag="call").request([]).messages
+        )
         assert (system.role, asked.content) == ("system", question)
+        assert (thanks.content, welcome.content) == NO_SKILL
         assert call.content == f'<call>{{"name": "t__double", "arguments": {{"n": {n}}}}}</call>'
     assert len(TextInterpreter(own.skills, dialect="react", examples=False).request([]).messages) == 1
+    assert len(TextInterpreter({}, dialect="react").request([]).messages) == 1
 
 
 def test_a_parse_failure_is_told_and_the_model_tries_again(tmp_path: Path) -> None:
@@ -201,3 +205,71 @@ def test_reading_on_is_offered_once_a_result_was_cut() -> None:
             shown = " ".join([request.messages[0].content, *(tool.name for tool in request.tools)])
             assert "a__b" in shown
             assert ("remit__b" in shown) == offered
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_where_only_an_answer_may_come_nothing_shows_how_to_call(dialect: str, tmp_path: Path) -> None:
+    """Small models imitate every call that they see."""
+    caller = functions()
+    interpreter = TextInterpreter(caller.skills, dialect=dialect, tag="call")
+    model = ScriptedModel([*[CALLS[dialect]] * 3, "It is 42."])
+    result = execute(new_run(model, caller, tmp_path, interpreter=interpreter), "Twice 21?")
+    assert (result.status, result.answer) == ("answered", "It is 42.")
+    system, last = model.requests[-1].messages
+    assert "t__double" in model.requests[-2].messages[0].content
+    assert "t__double" not in system.content
+    result, note = 'Twice 21?\n\nt__double with {"n": 21} gave: 42\n\n', "For this question no more"
+    assert last.content.startswith(result + note)
+    assert not any(mark in last.content for mark in ("<call>", "Action:", '"name"'))
+    assert "Answer now in plain words" in last.content
+
+
+@pytest.mark.parametrize(("dialect", "empty"), [("react", "Thought: No skill.\nFinal Answer: "), ("tagged", "  ")])
+def test_a_reply_without_an_answer_is_empty(dialect: str, empty: str, tmp_path: Path) -> None:
+    caller = functions()
+    interpreter = TextInterpreter(caller.skills, dialect=dialect)
+    run = new_run([empty, "It is 42."], caller, tmp_path, interpreter=interpreter)
+    assert execute(run).answer == "It is 42."
+    assert run.transcript.messages[-2].content.startswith("Your reply was empty.")
+
+
+def test_where_only_an_answer_may_come_refused_replies_are_left_out(tmp_path: Path) -> None:
+    caller = functions()
+    model = ScriptedModel([CALLS["tagged"], *["<call>{"] * 3, "It is 42."])
+    interpreter = TextInterpreter(caller.skills, dialect="tagged", tag="call")
+    run = new_run(model, caller, tmp_path, interpreter=interpreter)
+    result = execute(run)
+    assert (result.status, result.answer, result.steps) == ("answered", "It is 42.", 5)
+    assert len(model.requests[-1].messages) == 2
+    assert "<call>" not in model.requests[-1].messages[-1].content
+    assert run.transcript.messages[-3].content == "<call>{"
+
+
+def test_where_only_an_answer_may_come_what_succeeded_stands_last(tmp_path: Path) -> None:
+    wrong = CALLS["tagged"].replace('"n": 21', '"m": 21')
+    caller = functions()
+    model = ScriptedModel([CALLS["tagged"], wrong, wrong, wrong, "It is 42."])
+    interpreter = TextInterpreter(caller.skills, dialect="tagged", tag="call")
+    assert execute(new_run(model, caller, tmp_path, interpreter=interpreter)).answer == "It is 42."
+    _, failed, succeeded, _ = model.requests[-1].messages[-1].content.split("\n\n")
+    assert failed.startswith('t__double with {"m": 21} gave: ')
+    assert succeeded.endswith("gave: 42")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "reasoning"),
+    [
+        ("Final Answer: 36", "36", ""),
+        ("\nThought: 15% of 240 is 36.\nFinal Answer: 36\nor so", "36\nor so", "15% of 240 is 36."),
+        ("The label is `Final Answer: x`.", "The label is `Final Answer: x`.", ""),
+        ("Thought: no label follows", "Thought: no label follows", ""),
+        ("Thoughtful words. Final Answer: no", "Thoughtful words. Final Answer: no", ""),
+    ],
+)
+def test_react_labels_around_a_native_answer_are_left_out(text: str, answer: str, reasoning: str) -> None:
+    native = NativeInterpreter(functions().skills)
+    heard = native.hear(ModelReply(text=text))
+    assert (heard.text, heard.reasoning, heard.calls) == (answer, reasoning, ())
+    listen = native.listen()
+    shown = "".join(map(listen, text))
+    assert shown in ("", text if answer == text else "")

@@ -129,27 +129,70 @@ def test_the_step_limit_is_exact(tmp_path: Path) -> None:
     lawful(run.transcript.messages)
 
 
+def again(_: ModelRequest) -> ModelReply:
+    return reply(ToolCall(name="t.double", arguments='{ "n" : 7}'), text="Hm.")
+
+
 def test_the_same_call_again_is_a_nudge_and_then_the_end(tmp_path: Path) -> None:
     """L125."""
-    model = ScriptedModel(lambda request: reply(ToolCall(name="t.double", arguments='{ "n" : 7}'), text="Hm."))
-    run = new_run(model, Functions(double=double), tmp_path, limits=Limits(steps=300))
+    model = ScriptedModel(again)
+    functions = Functions(double=double)
+    run = new_run(model, functions, tmp_path, limits=Limits(steps=300))
     result = execute(run)
     assert result.status == "stopped"
-    assert "t__double was made 5 times" in result.stop_reason
-    assert len(result.calls) == 5
+    assert "t__double was made 3 times" in result.stop_reason
+    assert [r.status for r in result.calls] == ["ok", "ok", "ok", "cancelled"]
+    assert len(functions.calls) == 3
+    assert [request.tool_choice for request in model.requests] == ["", "", "", "none"]
     assert result.answer == "Hm."
+    lawful(run.transcript.messages)
     notes = [m.content for m in run.transcript.messages if m.origin == "loop"]
-    assert len(notes) == 3
+    assert len(notes) == 2
     assert "same arguments 2 times" in notes[0]
+    assert "no more skills can be called" in notes[1]
+
+
+def test_a_model_that_repeats_itself_may_still_answer(tmp_path: Path) -> None:
+    run = new_run([again, again, again, "It is 14."], Functions(double=double), tmp_path)
+    result = execute(run)
+    assert (result.status, result.answer, len(result.calls)) == ("answered", "It is 14.", 3)
+
+
+def test_the_same_call_with_other_results_may_be_made_longer(tmp_path: Path) -> None:
+    turn = iter(range(1000))
+    run = new_run(lambda _: ask("t.poll"), Functions(poll=lambda: next(turn)), tmp_path)
+    result = execute(run)
+    assert result.stop_reason == "the same call of t__poll was made 5 times"
+    assert [r.status for r in result.calls].count("ok") == 5
+
+
+def test_calls_that_never_fit_end_in_an_answer(tmp_path: Path) -> None:
+    turn = iter(range(1000))
+    model = ScriptedModel(
+        lambda request: "I could not do it." if request.tool_choice == "none" else ask("t.double", m=next(turn))
+    )
+    result = execute(new_run(model, Functions(double=double), tmp_path))
+    assert (result.status, result.answer, len(result.calls)) == ("answered", "I could not do it.", 5)
+
+
+def test_the_last_step_is_for_the_answer(tmp_path: Path) -> None:
+    """A call made in it could not be answered from."""
+    model = ScriptedModel(
+        lambda request: "14" if request.tool_choice == "none" else ask("t.double", n=len(request.messages))
+    )
+    result = execute(new_run(model, Functions(double=double), tmp_path, limits=Limits(steps=3)))
+    assert (result.status, result.answer, result.steps) == ("answered", "14", 3)
+    control = execute(new_run([ask("t.double", n=1)], Functions(double=double), tmp_path, limits=Limits(steps=1)))
+    assert ([r.status for r in control.calls], control.status) == (["ok"], "stopped")
 
 
 def test_two_calls_in_turn_end(tmp_path: Path) -> None:
     turn = iter(range(1000))
-    limits = Limits(steps=300, nudge_repeats=90, stop_repeats=99)
+    limits = Limits(steps=300, nudge_repeats=90, same_results=99, most_repeats=99)
     run = new_run(lambda _: ask("t.double", n=next(turn) % 2), Functions(double=double), tmp_path, limits=limits)
     result = execute(run)
     assert result.stop_reason == "the same two steps alternated 4 times"
-    assert len(result.calls) == 8
+    assert [r.status for r in result.calls] == ["ok"] * 8 + ["cancelled"]
 
 
 def test_different_calls_go_on(tmp_path: Path) -> None:
@@ -164,6 +207,14 @@ def test_empty_replies_are_asked_again_and_then_the_end(tmp_path: Path) -> None:
     assert len(set(notes)) == 2
     result = execute(new_run(lambda _: "", Functions(), tmp_path))
     assert (result.status, result.stop_reason, result.steps) == ("stopped", "3 replies in a row were empty", 3)
+
+
+def test_an_echo_of_what_the_loop_said_is_no_answer(tmp_path: Path) -> None:
+    """A small model that is told that its reply was empty may repeat just that."""
+    run = new_run(["", lambda request: request.messages[-1].content[:25], "there"], Functions(), tmp_path)
+    assert (execute(run).answer, run.steps) == ("there", 3)
+    control = new_run(["", "Your reply", "there"], Functions(), tmp_path)
+    assert execute(control).answer == "Your reply"
 
 
 def test_a_cut_call_never_runs(tmp_path: Path) -> None:
@@ -375,3 +426,20 @@ def test_the_laws_hold_whatever_a_model_does(
     lawful(run.transcript.messages)
     made = sum(len(m.calls) for m in run.transcript.messages)
     assert made == len(result.calls)
+
+
+class Watched(State):
+    """Keeps what was saved as (messages, status, durable)."""
+
+    def save_session(self, session: str, transcript: Any, *, status: str, durable: bool = True) -> None:
+        self.saved = [*getattr(self, "saved", []), (len(transcript), status, durable)]
+        super().save_session(session, transcript, status=status, durable=durable)
+
+
+@pytest.mark.parametrize(("effect", "first"), [("write", True), ("read", False)])
+def test_a_session_is_on_the_disk_before_anything_changes_and_at_the_end(
+    effect: Any, first: bool, tmp_path: Path
+) -> None:
+    store = Watched(tmp_path / "state")
+    execute(new_run([ask("t.double", n=1), "2"], Functions(effect, double=double), tmp_path, store=store))
+    assert store.saved == [(2, "running", first), (3, "running", False), (4, "answered", True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -128,13 +129,18 @@ def test_the_environment_names_endpoint_and_key(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("key", "remedy"), [(None, "no API key is configured"), ("k-secret", "the configured API key was refused")]
+    ("key", "remedy"),
+    [
+        (None, "no API key is configured"),
+        ("k-secret", "the configured API key was refused"),
+        ("env:REMIT_TEST_NOPE", "the variable REMIT_TEST_NOPE is not set"),
+    ],
 )
 def test_401_says_whether_a_key_is_configured(key: str | None, remedy: str) -> None:
     problem, server = refused([error(401, "bad key k-secret")], api_key=key)
     assert remedy in problem.remedy
     assert "401 Unauthorized" in str(problem)
-    assert ("k-secret" in str(problem)) == (key is None)
+    assert ("k-secret" in str(problem)) == (key != "k-secret")
     assert len(server.requests) == 1
 
 
@@ -301,3 +307,19 @@ def test_a_wrong_url_or_key_is_a_setup_error() -> None:
 def test_neither_repr_nor_errors_show_secrets() -> None:
     model = OpenAIModel("m", base_url="http://user:pw@h/v1?api-key=abc&v=2", api_key="k-secret")
     assert repr(model) == "OpenAIModel('m', base_url='http://h/v1/chat/completions?api-key=***&v=2')"
+
+
+def test_a_reply_that_never_ends_is_ended() -> None:
+    def forever(_: Any) -> Play:
+        return Play(chunks=(slow() for _ in range(400)))  # type: ignore[arg-type]
+
+    def slow() -> Any:
+        time.sleep(0.01)
+        return {"choices": [{"index": 0, "delta": {"content": "on and "}, "finish_reason": None}]}
+
+    with serve(forever) as server, pytest.raises(ModelError, match=r"came to no end within 0\.2 s") as caught:
+        complete(server, stream=True, longest_reply=0.2)
+    assert "max_tokens" in caught.value.remedy
+    assert len(server.requests) == 1
+    with serve([text("Hello there, friend.")]) as server:
+        assert complete(server, stream=True, longest_reply=60.0)[0].text

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
     from remit.pipeline.attempt import Approver
 
+LONGEST_REPLY = 10
+"""How many times the configured timeout one reply may take while it keeps coming."""
+
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 _STRICTNESS: Sequence[ReadOnly] = (False, True, "strict")
 
@@ -90,12 +93,14 @@ class Agent:
         principal: str | None = None,
         name: str = "",
     ) -> None:
+        _require_approver(approver)
         self._closing: list[Callable[[], object]] = []
         self._running: dict[str, Callable[[Event], None]] = {}
         try:
             self.deployment = self._opened(deployment, read_only)
             config = self.deployment.config if self.deployment is not None else _standard()
-            self.model: Model = _model(model, base_url, api_key, config)
+            folder = self.deployment.folder if self.deployment is not None else Path()
+            self.model: Model = _model(model, base_url, api_key, config, folder)
             self._limits = _limits(limits, max_steps, config, own=self.deployment is not None)
             self._keep_raw = keep_raw or config.log.keep_raw
             self._context = config.model.context_length
@@ -121,6 +126,7 @@ class Agent:
                 examples=config.model.examples,
                 temperature=config.model.temperature,
                 max_tokens=config.model.max_tokens,
+                context=self._context,
             )
             self._interpreter = interpreter_for(self._pipeline.skills, speech)
         except BaseException:
@@ -148,13 +154,11 @@ class Agent:
             UsageError: an event loop is running, or see `arun`.
             StateError: the session cannot be read.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._run_and_disconnect(question, session, on_event))
-        raise UsageError(
-            "Agent.run cannot be used while an event loop is running", remedy="write: await agent.arun(...)"
-        )
+        if _loop_is_running():
+            raise UsageError(
+                "Agent.run cannot be used while an event loop is running", remedy="write: await agent.arun(...)"
+            )
+        return asyncio.run(self._run_and_disconnect(question, session, on_event))
 
     async def arun(
         self, question: str, *, session: str | None = None, on_event: Callable[[Event], None] | None = None
@@ -307,13 +311,29 @@ class Agent:
         return Rules.load((), config.defaults, skills=self._all_skills(functions, config))
 
 
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _require_approver(approver: object) -> None:
+    if approver is not None and not callable(getattr(approver, "ask", None)):
+        raise UsageError(
+            f"approver is {type(approver).__name__}, which has no method ask",
+            remedy="give an object with `async def ask(self, request: SignoffRequest) -> SignoffDecision`",
+        )
+
+
 def _standard() -> Config:
     from remit.deployment.config import Config
 
     return Config()
 
 
-def _model(model: Model | str | None, base_url: str | None, api_key: str | None, config: Config) -> Model:
+def _model(model: Model | str | None, base_url: str | None, api_key: str | None, config: Config, folder: Path) -> Model:
     if model is not None and not isinstance(model, str):
         return model
     own = config.model
@@ -323,8 +343,21 @@ def _model(model: Model | str | None, base_url: str | None, api_key: str | None,
             "no model is named", remedy='write Agent(model="..."), or name = "..." under [model] in remit.toml'
         )
     if base_url is None:
-        base_url, api_key = own.base_url or None, api_key or own.api_key
-    return OpenAIModel(name, base_url=base_url, api_key=api_key, read_timeout=own.timeout)
+        base_url, api_key = own.base_url or None, api_key or _below(folder, own.api_key)
+    return OpenAIModel(
+        name,
+        base_url=base_url,
+        api_key=api_key,
+        read_timeout=own.timeout,
+        longest_reply=LONGEST_REPLY * own.timeout,
+    )
+
+
+def _below(folder: Path, reference: str | None) -> str | None:
+    """Return a reference of `remit.toml` with its file, if it is one, found from the deployment's folder."""
+    if reference is None or not reference.startswith("file:"):
+        return reference
+    return f"file:{folder / Path(reference.removeprefix('file:')).expanduser()}"
 
 
 def _limits(limits: Limits | None, max_steps: int | None, config: Config, *, own: bool) -> Limits:

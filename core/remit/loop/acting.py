@@ -42,8 +42,8 @@ class Round:
 
     def _without(self, call: Call, *, cancelled: bool) -> Result:
         if not cancelled:
-            return _told(call, NOT_RUN_FAILED, "failed")
-        return _told(call, CANCELLED_RUNNING if call.id in self._started else NOT_RUN_CANCELLED, "cancelled")
+            return not_run(call, NOT_RUN_FAILED, "failed")
+        return not_run(call, CANCELLED_RUNNING if call.id in self._started else NOT_RUN_CANCELLED, "cancelled")
 
     def _reads(self, call: Call) -> bool:
         skill = self._caller.skills.get(call.skill)
@@ -53,7 +53,7 @@ class Round:
         skipped = ""
         for call in calls:
             if skipped:
-                self._finish(call, _told(call, skipped, "cancelled"))
+                self._finish(call, not_run(call, skipped, "cancelled"))
                 continue
             await self._one(call)
             result = self._done[call.id]
@@ -82,7 +82,7 @@ class Round:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            result = _told(call, CANCELLED_RUNNING, "cancelled")  # the skill cancelled itself, not the run
+            result = not_run(call, CANCELLED_RUNNING, "cancelled")  # the skill cancelled itself, not the run
         self._finish(call, result)
 
     def _finish(self, call: Call, result: Result) -> None:
@@ -90,5 +90,6 @@ class Round:
         self._emit(CallFinished(session=call.session, call=call, result=result))
 
 
-def _told(call: Call, text: str, status: Literal["cancelled", "failed"]) -> Result:
+def not_run(call: Call, text: str, status: Literal["cancelled", "failed"]) -> Result:
+    """Return the result of a call that did not run to its end, with the reason as what the model reads."""
     return Result(call=call.id, skill=call.skill, status=status, text=text, reason=text)

@@ -10,6 +10,9 @@ from remit.models.protocol import Message
 BYTES_PER_TOKEN = 3
 """An estimate on the safe side: about 4 for English, 3 for Chinese (one character)."""
 
+ROOM = 8
+"""The part of a context that is kept for a reply whose limit is not known: one in so many."""
+
 MARK = "[{count} earlier messages were left out, because they do not fit into the context.]"
 
 

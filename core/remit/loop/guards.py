@@ -19,11 +19,12 @@ class Limits:
         steps: model turns.
         window: last rounds of calls in which the same call is looked for.
         nudge_repeats: the same call this often: the model is told.
-        stop_repeats: the same call this often: the run stops.
+        same_results: the same call with the same result this often: the model must answer.
+        most_repeats: the same call this often, whatever came back: the model must answer.
         nudge_pairs: two rounds alternating this often: the model is told.
-        stop_pairs: two rounds alternating this often: the run stops.
-        denials: calls denied in a row.
-        invalid_rounds: rounds in a row in which no call fitted its skill.
+        most_pairs: two rounds alternating this often: the model must answer.
+        denials: calls denied in a row: the run stops.
+        invalid_rounds: rounds in a row in which no call fitted its skill: the model must answer.
         empty: replies in a row without text or call.
         cut: replies in a row that ended at the output limit before they could be used.
         unreadable: replies in a row whose calls could not be read.
@@ -33,9 +34,10 @@ class Limits:
     steps: int = 12
     window: int = 20
     nudge_repeats: int = 2
-    stop_repeats: int = 5
+    same_results: int = 3
+    most_repeats: int = 5
     nudge_pairs: int = 3
-    stop_pairs: int = 4
+    most_pairs: int = 4
     denials: int = 3
     invalid_rounds: int = 5
     empty: int = 3
@@ -46,9 +48,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What follows from a round: something to tell the model, or a reason to stop."""
+    """What follows from a round: a note for the model, a reason to let it only answer, or to stop."""
 
     note: str = ""
+    close: str = ""
     stop: str = ""
 
 
@@ -58,6 +61,7 @@ class Guards:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._rounds: deque[frozenset[tuple[str, str]]] = deque(maxlen=limits.window)
+        self._outcomes: deque[frozenset[tuple[str, str, str]]] = deque(maxlen=limits.window)
         self._denied = 0
         self._invalid = 0
         self._strikes: dict[str, int] = {}
@@ -65,7 +69,9 @@ class Guards:
     def round(self, calls: Sequence[ToolCall], results: Sequence[Result]) -> Advice:
         """Take in a round of calls with their results."""
         self._strikes.clear()
-        self._rounds.append(frozenset((call.name, canonical(call.arguments)) for call in calls))
+        keys = [(call.name, canonical(call.arguments)) for call in calls]
+        self._rounds.append(frozenset(keys))
+        self._outcomes.append(frozenset((*key, result.text) for key, result in zip(keys, results, strict=False)))
         for result in results:
             self._denied = self._denied + 1 if result.status == "denied" else 0
             if self._denied >= self._limits.denials:
@@ -74,7 +80,7 @@ class Guards:
         invalid = bool(results) and all(result.status == "invalid" for result in results)
         self._invalid = self._invalid + 1 if invalid else 0
         if self._invalid >= self._limits.invalid_rounds:
-            return Advice(stop=f"{self._invalid} times in a row no call fitted its skill")
+            return Advice(close=f"{self._invalid} times in a row no call fitted its skill")
         return self._repeats()
 
     def strike(self, kind: str, most: int) -> bool:
@@ -84,12 +90,13 @@ class Guards:
 
     def _repeats(self) -> Advice:
         limits = self._limits
-        again, name = self._most_repeated()
-        if again >= limits.stop_repeats:
-            return Advice(stop=f"the same call of {name} was made {again} times")
+        again, name = _most_repeated(self._rounds)
+        same, _ = _most_repeated(self._outcomes)
+        if again >= limits.most_repeats or same >= limits.same_results:
+            return Advice(close=f"the same call of {name} was made {again} times")
         pairs = self._alternations()
-        if pairs >= limits.stop_pairs:
-            return Advice(stop=f"the same two steps alternated {pairs} times")
+        if pairs >= limits.most_pairs:
+            return Advice(close=f"the same two steps alternated {pairs} times")
         if again >= limits.nudge_repeats:
             return Advice(
                 note=f"You have called {name} with the same arguments {again} times. Calling it again will not "
@@ -102,10 +109,6 @@ class Guards:
             )
         return Advice()
 
-    def _most_repeated(self) -> tuple[int, str]:
-        counts = [(sum(key in earlier for earlier in self._rounds), key[0]) for key in sorted(self._rounds[-1])]
-        return max(counts, default=(0, ""))
-
     def _alternations(self) -> int:
         """Return how often the last two rounds, if they differ, came in turn."""
         rounds = list(self._rounds)
@@ -116,6 +119,12 @@ class Guards:
         while rounds[-2:] == pair:
             count, rounds = count + 1, rounds[:-2]
         return count
+
+
+def _most_repeated(rounds: Sequence[frozenset[tuple[str, ...]]]) -> tuple[int, str]:
+    """Return how often what the last round has most came in `rounds`, and the skill."""
+    counts = [(sum(key in earlier for earlier in rounds), key[0]) for key in sorted(rounds[-1])]
+    return max(counts, default=(0, ""))
 
 
 def canonical(arguments: str) -> str:

@@ -6,17 +6,38 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from remit.dialects import DIALECTS, Parser, Sample, examples, instructions, parse, render_call, render_result, stop
+from remit.dialects import (
+    DIALECTS,
+    Parser,
+    Sample,
+    examples,
+    instructions,
+    parse,
+    render_answer,
+    render_call,
+    render_result,
+    stop,
+)
+from remit.dialects.findings import EMPTY
 from remit.errors import UsageError
+from remit.loop.brevity import Form, bare, first_sentence, longest_that_fits
+from remit.loop.context import ROOM, tokens
 from remit.loop.interpreter import Heard, Names, offered, tells_of_cut
 from remit.loop.prompt import system_prompt
+from remit.loop.shots import shots
 from remit.loop.wording import ANSWER_NOW
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
 from remit.models.wire import wire_schema
-from remit.skills import RESERVED_PACK, Skill
+from remit.skills import Skill
 
-MOST_EXAMPLES = 8
-"""Few-shot examples in a request."""
+MOST_TOKENS = 2048
+"""Most tokens of a reply where nobody set a limit: small models write on and on."""
+
+NO_SKILL = ("How do you say good night in Spanish?", "Buenas noches.")
+"""An example that needs no skill: models that are shown calls alone answer everything with a call.
+
+Its answer fits no other question: a polite phrase was copied where a call had been refused.
+"""
 
 LONGEST_REMINDER = 400
 """Characters of the question that are repeated after results."""
@@ -41,30 +62,42 @@ class TextInterpreter:
         prompt: str | None = None,
         temperature: float | None = 0.0,
         max_tokens: int | None = None,
+        context: int | None = None,
     ) -> None:
         self.names = Names(skills)
         self._dialect = dialect
         self._tag = tag
+        self._prompt = prompt
+        self._shots = examples
         self._temperature = temperature
-        self._max_tokens = max_tokens
+        self._max_tokens = max_tokens or min(MOST_TOKENS, (context or 2 * MOST_TOKENS) // 2)
         self._schemas = {self.names.wire(full): _schema(skill) for full, skill in skills.items()}
         try:
             self._stop = stop(dialect, tag=tag)
-            heads = [self._head_for(offered(skills, cut=cut), prompt, shots=examples) for cut in (False, True)]
+            heads = [self._fitting_head(offered(skills, cut=cut), context) for cut in (False, True)]
         except ValueError as error:
             raise UsageError(str(error), remedy=f"use native, {', '.join(DIALECTS)}") from error
         self._head, self._head_after_cut = heads
-        self._fixed = sum(len(message.wire) for message in self._head_after_cut) // 3 + (max_tokens or 0)
+        self._plain_head = Message(role="system", content=system_prompt(prompt), origin="loop")
+        self._fixed = _tokens(self._head_after_cut) + (max_tokens or (context or 0) // ROOM)
 
     def fixed_tokens(self) -> int:
         """Return an estimate of the tokens of system prompt, skills and examples, with room for the reply."""
         return self._fixed
 
-    def request(self, messages: Sequence[Message]) -> ModelRequest:
-        """Return the request that shows `messages` in the dialect."""
-        head = self._head_after_cut if tells_of_cut(messages) else self._head
+    def request(self, messages: Sequence[Message], *, closing: bool = False) -> ModelRequest:
+        """Return the request that shows `messages` in the dialect.
+
+        Where the model may only answer, nothing in it shows how a call is written: no skills, no
+        examples, and of the calls so far only what came back.
+        """
+        if closing:
+            shown = (self._plain_head, *self._in_plain_words(messages))
+        else:
+            head = self._head_after_cut if tells_of_cut(messages) else self._head
+            shown = (*head, *self._written([*messages, *self._reminder(messages)], self._text))
         return ModelRequest(
-            messages=(*head, *self._written([*messages, *self._reminder(messages)])),
+            messages=shown,
             stop=self._stop,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
@@ -85,28 +118,65 @@ class TextInterpreter:
             ToolCall(name=call.name, arguments=call.arguments, repaired=call.repaired) for call in parsed.calls
         )
         reasoning = parsed.reasoning or reply.reasoning
-        return Heard(text=parsed.text.strip(), calls=calls, errors=parsed.errors, reasoning=reasoning)
+        errors = tuple(error for error in parsed.errors if error != EMPTY)  # the loop has words of its own for it
+        return Heard(text=parsed.text.strip(), calls=calls, errors=errors, reasoning=reasoning)
 
-    def _head_for(self, skills: Mapping[str, Skill], prompt: str | None, *, shots: bool) -> tuple[Message, ...]:
-        schemas = {name: self._schemas[name] for name in map(self.names.wire, skills)}
+    def _fitting_head(self, skills: Mapping[str, Skill], context: int | None) -> tuple[Message, ...]:
+        return longest_that_fits(lambda form: self._head_for(skills, form), _tokens, context)
+
+    def _head_for(self, skills: Mapping[str, Skill], form: Form) -> tuple[Message, ...]:
+        named = {self.names.wire(full): skill for full, skill in skills.items()}
+        schemas = {name: self._schemas[name] for name in named}
+        if form.terse:
+            schemas = {
+                name: {**bare(schema), "description": first_sentence(schema["description"])}
+                for name, schema in schemas.items()
+            }
         told = instructions(schemas, self._dialect, tag=self._tag) if schemas else ""
-        system = Message(role="system", content=system_prompt(prompt, told), origin="loop")
-        return (system, *(self._shots(skills.values()) if shots else ()))
+        system = Message(role="system", content=system_prompt(self._prompt, told), origin="loop")
+        return (system, *(self._shown(shots(named, form.shots)) if self._shots else ()))
 
-    def _written(self, messages: Sequence[Message]) -> Iterable[Message]:
-        """Yield `messages` in the dialect; what follows each other on one side becomes one message."""
-        skills: dict[str, str] = {}
+    def _shown(self, samples: Sequence[Sample]) -> Iterable[Message]:
+        answer = render_answer(NO_SKILL[1], self._dialect, tag=self._tag)
+        calls = examples(samples, self._dialect, tag=self._tag)
+        for question, reply in (*([(NO_SKILL[0], answer)] if calls else ()), *calls):
+            yield Message(role="user", content=question, origin="loop")
+            yield Message(role="assistant", content=reply, origin="loop")
+
+    def _written(
+        self, messages: Sequence[Message], write: Callable[[Message, Mapping[str, ToolCall]], str]
+    ) -> Iterable[Message]:
+        """Yield `messages` as text; what follows each other on one side becomes one message."""
+        calls = {call.id: call for message in messages for call in message.calls}
         side, parts = "", list[str]()
         for message in messages:
-            skills |= {call.id: call.name for call in message.calls}
+            text = write(message, calls)
+            if not text:
+                continue
             role = "assistant" if message.role == "assistant" else "user"
             if role != side and parts:
                 yield _message(side, parts)
                 parts = []
             side = role
-            parts.append(self._text(message, skills))
+            parts.append(text)
         if parts:
             yield _message(side, parts)
+
+    def _in_plain_words(self, messages: Sequence[Message]) -> Iterable[Message]:
+        """Yield `messages` without calls and quarrels, each result once, what succeeded behind what failed.
+
+        Small models answer from what they read last.
+        """
+        said: set[str] = set()
+
+        def write(message: Message, calls: Mapping[str, ToolCall]) -> str:
+            text = _plain_text(message, calls)
+            if message.role == "tool" and text in said:
+                return ""
+            said.add(text)
+            return text
+
+        return self._written(_good_results_last(_without_quarrels(messages)), write)
 
     def _reminder(self, messages: Sequence[Message]) -> Iterable[Message]:
         """Yield a reminder of the question after results: small models, shown calls as examples, only call on.
@@ -118,32 +188,18 @@ class TextInterpreter:
             text = ANSWER_NOW.format(question=asked[:LONGEST_REMINDER])
             yield Message(role="user", content=text, origin="loop")
 
-    def _text(self, message: Message, skills: Mapping[str, str]) -> str:
+    def _text(self, message: Message, calls: Mapping[str, ToolCall]) -> str:
         if message.role == "tool":
-            name = skills.get(message.call_id, "")
+            name = calls[message.call_id].name if message.call_id in calls else ""
             return render_result(name, message.content, self._dialect, tag=self._tag)
-        calls = (
+        written = (
             render_call(call.name, json.loads(call.arguments), self._dialect, tag=self._tag) for call in message.calls
         )
-        return "\n".join(part for part in (message.content, *calls) if part)
+        return "\n".join(part for part in (message.content, *written) if part)
 
-    def _shots(self, skills: Iterable[Skill]) -> Iterable[Message]:
-        samples = [sample for skill in skills if skill.pack != RESERVED_PACK for sample in self._samples(skill)]
-        for question, call in examples(samples[:MOST_EXAMPLES], self._dialect, tag=self._tag):
-            yield Message(role="user", content=question, origin="loop")
-            yield Message(role="assistant", content=call, origin="loop")
 
-    def _samples(self, skill: Skill) -> Iterable[Sample]:
-        """Yield the first example of a skill's author, or one made from its schema."""
-        name = self.names.wire(skill.full)
-        for example in skill.examples:
-            question, arguments = example.get("question"), example.get("arguments")
-            if isinstance(question, str) and isinstance(arguments, Mapping):
-                yield question, name, arguments
-                return
-        arguments = _made_up(skill.schema)
-        given = ", ".join(f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
-        yield f"Use {name}{' with ' if given else ''}{given}.", name, arguments
+def _tokens(messages: Sequence[Message]) -> int:
+    return sum(map(tokens, messages))
 
 
 def _message(side: str, parts: Sequence[str]) -> Message:
@@ -153,31 +209,34 @@ def _message(side: str, parts: Sequence[str]) -> Message:
     return Message(role="user", content=text)
 
 
+def _without_quarrels(messages: Sequence[Message]) -> list[Message]:
+    """Return `messages` without the loop's notes but the last, and without the replies that they were about."""
+    kept = [(message, following) for message, following in zip(messages, [*messages[1:], None], strict=True)]
+    return [message for message, following in kept if not _is_quarrel(message, following)]
+
+
+def _good_results_last(messages: Sequence[Message]) -> list[Message]:
+    """Return `messages` with the results since the person's latest words in another order."""
+    start = max((n for n, m in enumerate(messages) if m.origin == "person" and m.role == "user"), default=0)
+    results = iter(sorted((m for m in messages[start:] if m.role == "tool"), key=lambda m: m.status == "ok"))
+    return [*messages[:start], *(next(results) if m.role == "tool" else m for m in messages[start:])]
+
+
+def _is_quarrel(message: Message, following: Message | None) -> bool:
+    if following is None:
+        return False
+    if message.origin == "loop":
+        return True
+    return message.role == "assistant" and not message.calls and following.origin == "loop"
+
+
+def _plain_text(message: Message, calls: Mapping[str, ToolCall]) -> str:
+    """Return a message without any call; a result with what was asked for it."""
+    if message.role != "tool":
+        return message.content
+    call = calls.get(message.call_id, ToolCall(name="a skill"))
+    return f"{call.name} with {call.arguments or '{}'} gave: {message.content}"
+
+
 def _schema(skill: Skill) -> dict[str, Any]:
     return {**wire_schema(skill.schema)[0], "description": skill.description}
-
-
-def _made_up(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain values for the required arguments."""
-    properties = schema.get("properties", {})
-    return {name: _value(properties.get(name, {})) for name in schema.get("required", ())}
-
-
-def _value(schema: Mapping[str, Any]) -> Any:
-    if schema.get("enum"):
-        return schema["enum"][0]
-    for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        return _value(branch)
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    match kind:
-        case "integer" | "number":
-            return schema.get("minimum", 2)
-        case "boolean":
-            return True
-        case "array":
-            return [_value(schema["items"])] if isinstance(schema.get("items"), Mapping) else []
-        case "object":
-            return _made_up(schema)
-        case _:
-            return "example"

@@ -56,8 +56,8 @@ class Interpreter(Protocol):
         """Return an estimate of the tokens that every request has: system prompt, skills, examples."""
         ...
 
-    def request(self, messages: Sequence[Message]) -> ModelRequest:
-        """Return the request that shows `messages` to the model."""
+    def request(self, messages: Sequence[Message], *, closing: bool = False) -> ModelRequest:
+        """Return the request that shows `messages` to the model; `closing` lets it only answer."""
         ...
 
     def listen(self) -> Callable[[str], str]:

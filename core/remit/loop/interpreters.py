@@ -24,7 +24,9 @@ class Speech:
         tag: of the tagged dialect.
         examples: show few-shot examples to text dialects.
         temperature: of every request.
-        max_tokens: most tokens of a reply, None for the endpoint's own limit.
+        max_tokens: most tokens of a reply; None for the endpoint's own limit, in text dialects for 2048
+            or half of the context.
+        context: tokens that fit into the model: where they are few, less is said about the skills.
     """
 
     dialect: str = NATIVE
@@ -34,6 +36,7 @@ class Speech:
     examples: bool = True
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    context: int | None = None
 
 
 def interpreter_for(skills: Mapping[str, Skill], speech: Speech) -> Interpreter:
@@ -49,6 +52,7 @@ def interpreter_for(skills: Mapping[str, Skill], speech: Speech) -> Interpreter:
             text_calls=speech.text_calls,
             temperature=speech.temperature,
             max_tokens=speech.max_tokens,
+            context=speech.context,
         )
     from remit.loop.in_text import TextInterpreter
 
@@ -60,4 +64,5 @@ def interpreter_for(skills: Mapping[str, Skill], speech: Speech) -> Interpreter:
         prompt=speech.prompt,
         temperature=speech.temperature,
         max_tokens=speech.max_tokens,
+        context=speech.context,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from remit.loop.brevity import Form, bare, first_sentence, longest_that_fits
+from remit.loop.context import BYTES_PER_TOKEN, ROOM, tokens
 from remit.loop.interpreter import Heard, Names, offered, split_reasoning, tells_of_cut
 from remit.loop.prompt import system_prompt
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, tool_wire
@@ -13,6 +15,11 @@ from remit.skills import Skill
 
 TextCalls = Literal["whole", "any", "off"]
 """When a call that stands in the text counts: if the reply as a whole is one; anywhere; never."""
+
+
+_THOUGHT, _FINAL = "Thought:", "Final Answer:"
+_LABELS = (_THOUGHT, _FINAL)
+"""What models that were taught ReAct write around an answer, also where nobody asked for it."""
 
 
 class NativeInterpreter:
@@ -26,25 +33,31 @@ class NativeInterpreter:
         text_calls: TextCalls = "whole",
         temperature: float | None = 0.0,
         max_tokens: int | None = None,
+        context: int | None = None,
     ) -> None:
         self.names = Names(skills)
         self._system = Message(role="system", content=system_prompt(prompt), origin="loop")
-        self._tools = self._specs(offered(skills, cut=False))
-        self._all_tools = self._specs(offered(skills, cut=True))
+        self._tools = self._fitting(offered(skills, cut=False), context)
+        self._all_tools = self._fitting(offered(skills, cut=True), context)
         self._text_calls = text_calls
         self._temperature = temperature
         self._max_tokens = max_tokens
-        self._fixed = (len(self._system.wire) + len(tool_wire(self._all_tools))) // 3 + (max_tokens or 0)
+        self._fixed = self._tokens(self._all_tools) + (max_tokens or (context or 0) // ROOM)
 
     def fixed_tokens(self) -> int:
         """Return an estimate of the tokens of system prompt and skills, with room for the reply."""
         return self._fixed
 
-    def request(self, messages: Sequence[Message]) -> ModelRequest:
-        """Return the request that shows `messages` to the model."""
+    def request(self, messages: Sequence[Message], *, closing: bool = False) -> ModelRequest:
+        """Return the request that shows `messages` to the model.
+
+        The skills stay in it when the model may only answer: endpoints want to know them where the
+        messages hold calls, and can go on with the beginning that they have read.
+        """
         return ModelRequest(
             messages=(self._system, *messages),
             tools=self._all_tools if tells_of_cut(messages) else self._tools,
+            tool_choice="none" if closing and self._tools else "",
             temperature=self._temperature,
             max_tokens=self._max_tokens,
         )
@@ -67,9 +80,14 @@ class NativeInterpreter:
         if reply.calls:
             calls = tuple(_named(call, self.names.wire(call.name)) for call in reply.calls)
             return Heard(text=text, calls=calls, reasoning=reasoning)
-        if self._text_calls == "off" or not any(mark in text for mark in "{<["):
+        if self._text_calls == "off":
             return Heard(text=text, reasoning=reasoning)
-        return self._in_text(text, reasoning)
+        if any(mark in text for mark in "{<["):
+            heard = self._in_text(text, reasoning)
+            if heard.calls or heard.errors:
+                return heard
+        text, thought = _without_labels(text)
+        return Heard(text=text, reasoning=reasoning or thought)
 
     def _in_text(self, text: str, reasoning: str) -> Heard:
         from remit.dialects import parse
@@ -86,8 +104,14 @@ class NativeInterpreter:
     def _schemas(self) -> Mapping[str, Mapping[str, Any]]:
         return {tool.name: tool.parameters for tool in self._all_tools}
 
-    def _specs(self, skills: Mapping[str, Skill]) -> tuple[ToolSpec, ...]:
-        return tuple(_spec(self.names.wire(full), skill) for full, skill in skills.items())
+    def _fitting(self, skills: Mapping[str, Skill], context: int | None) -> tuple[ToolSpec, ...]:
+        def make(form: Form) -> tuple[ToolSpec, ...]:
+            return tuple(_spec(self.names.wire(full), skill, terse=form.terse) for full, skill in skills.items())
+
+        return longest_that_fits(make, self._tokens, context)
+
+    def _tokens(self, tools: tuple[ToolSpec, ...]) -> int:
+        return tokens(self._system) + len(tool_wire(tools)) // BYTES_PER_TOKEN
 
 
 class _Opening:
@@ -102,15 +126,31 @@ class _Opening:
         if self._passes:
             return text
         self._held += text
-        opening = self._held.lstrip()[:1]
-        if self._passes is None and opening:
-            self._passes = opening not in "{[<`"
+        if self._passes is None:
+            self._passes = _may_be_shown(self._held.lstrip())
         held, self._held = (self._held, "") if self._passes else ("", self._held)
         return held
 
 
-def _spec(name: str, skill: Skill) -> ToolSpec:
+def _may_be_shown(opening: str) -> bool | None:
+    """Tell whether a text that opens so is for the reader; None while that is open."""
+    if opening[:1] in ("{", "[", "<", "`") or opening.startswith(_LABELS):
+        return False
+    return None if any(label.startswith(opening) for label in _LABELS) else True
+
+
+def _without_labels(text: str) -> tuple[str, str]:
+    """Return the answer and the thought of a reply that is written as ReAct; any other text as it is."""
+    thought, label, answer = text.lstrip().partition(_FINAL)
+    if not label or (thought and not (thought.startswith(_THOUGHT) and thought.rstrip(" ").endswith("\n"))):
+        return text, ""
+    return answer.strip(), thought.removeprefix(_THOUGHT).strip()
+
+
+def _spec(name: str, skill: Skill, *, terse: bool) -> ToolSpec:
     parameters, strict = wire_schema(skill.schema)
+    if terse:
+        return ToolSpec(name=name, description=first_sentence(skill.description), parameters=bare(parameters))
     return ToolSpec(name=name, description=skill.description, parameters=parameters, strict=strict)
 
 

@@ -25,10 +25,12 @@ class Caller(Protocol):
 class Store(Protocol):
     """Keeps sessions and records; `remit.state.store.State` is the one that counts."""
 
-    def append(self, event: str, *, session: str, body: Mapping[str, Any]) -> int:
-        """Write one record and return its number."""
+    def append(self, event: str, *, session: str, body: Mapping[str, Any], durable: bool = True) -> int:
+        """Write one record and return its number; `durable` also survives a power cut."""
         ...
 
-    def save_session(self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str) -> None:
-        """Save a session, replacing what was saved under the same id."""
+    def save_session(
+        self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str, durable: bool = True
+    ) -> None:
+        """Save a session, replacing what was saved under the same id; `durable` as in `append`."""
         ...

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from remit.errors import ModelError, RemitError
-from remit.loop.acting import Round
+from remit.loop.acting import Round, not_run
 from remit.loop.context import Fitted, fit
 from remit.loop.events import (
     Event,
@@ -26,10 +26,13 @@ from remit.loop.interpreter import Heard, Interpreter
 from remit.loop.outcome import RunResult, RunStatus
 from remit.loop.ports import Caller, Store
 from remit.loop.transcript import Transcript
-from remit.loop.wording import CUT, EMPTY, PARTLY, UNREADABLE
+from remit.loop.wording import CLOSING, CUT, EMPTY, NOT_RUN_CLOSED, PARTLY, UNREADABLE
 from remit.models.protocol import Model, ModelDelta, ModelReply, ModelRequest, ToolCall, Usage
 from remit.values import Call, Result
 from remit_sandbox.errors import SandboxError
+
+ECHO = 20
+"""Characters from which on a reply that stands in the loop's own words is no answer."""
 
 RunState = Literal["thinking", "acting", "answered", "stopped", "parked", "failed"]
 
@@ -72,6 +75,7 @@ class Run:
         self._asked: list[Call] = []
         self._said = ""
         self._after_round = ""
+        self._closing = ""
         self._outcome: tuple[RunStatus, str] | None = None
         self._remedy = ""
         self._listen()
@@ -95,7 +99,7 @@ class Run:
                 await self.step()
         except (RemitError, SandboxError) as error:
             self._remedy = getattr(error, "remedy", "")
-            self._end("failed", str(error))
+            self._end("failed", getattr(error, "message", "") or str(error))
         except BaseException as error:
             self._end("stopped", "cancelled" if not isinstance(error, Exception) else "Remit itself failed")
             with suppress(RemitError):
@@ -111,11 +115,14 @@ class Run:
             await self._think()
 
     async def _think(self) -> None:
-        if self.steps >= self.limits.steps:
-            return self._end("stopped", f"the step limit of {self.limits.steps} is reached")
+        limit = self.limits.steps
+        if self.steps >= limit:
+            return self._end("stopped", self._closing or f"the step limit of {limit} is reached")
         self.steps += 1
+        if self.steps == limit and self._results and not self._closing:
+            self._close(f"the step limit of {limit} is reached")
         fitted = self._fitted()
-        request = self.interpreter.request(fitted.messages)
+        request = self.interpreter.request(fitted.messages, closing=bool(self._closing))
         self.emit(
             TurnStarted(
                 session=self.session,
@@ -144,7 +151,7 @@ class Run:
             if self.keep_raw:
                 messages = [message.to_json() for message in request.messages]
                 self._record("turn.request", {"messages": messages})
-            self._record("turn.reply", {"model": self.model.name, "error": str(error)})
+            self._record("turn.reply", {"model": self.model.name, "error": error.message})
             raise
 
     def _heard(self, reply: ModelReply, heard: Heard, duration: float) -> None:
@@ -185,14 +192,16 @@ class Run:
             return self._end("stopped", "the endpoint withheld the rest of the reply")
         if reply.finish == "length":
             return self._cut(heard)
+        if self._closing and (heard.calls or heard.errors):
+            return self._not_closed(heard)
         if heard.calls:
             self._after_round = PARTLY.format(errors=" ".join(heard.errors)) if heard.errors else ""
             own = self.transcript.reply(heard.text, heard.calls, reasoning=heard.reasoning)
             self._asked = [self._call(id_.id, call) for id_, call in zip(own, heard.calls, strict=True)]
-            return self._save()
+            return self._save(durable=any(map(self._changes, self._asked)))
         if heard.errors:
             return self._unreadable(reply, heard)
-        if not heard.text.strip():
+        if not heard.text.strip() or self._is_echo(heard.text):
             return self._empty(reply)
         self._keep_text(heard)
         return self._end("answered", "")
@@ -206,18 +215,41 @@ class Run:
             return self._end("stopped", f"{self.limits.cut} replies in a row reached the output limit")
         return self._tell(CUT)
 
+    def _close(self, reason: str) -> None:
+        """Let the model only answer from now on: what it would call next cannot help."""
+        self._closing = reason
+        self._tell(CLOSING.format(reason=reason))
+
+    def _close_or_stop(self, reason: str) -> None:
+        """Let the model answer from the results that there are; stop where there are none, or it could already."""
+        if self._results and not self._closing:
+            return self._close(reason)
+        return self._end("stopped", reason)
+
+    def _not_closed(self, heard: Heard) -> None:
+        """End a run whose model calls on although it may only answer; its calls are told that they did not run."""
+        own = self.transcript.reply(heard.text, heard.calls, reasoning=heard.reasoning)
+        calls = [self._call(id_.id, call) for id_, call in zip(own, heard.calls, strict=True)]
+        self._take(tuple(not_run(call, NOT_RUN_CLOSED, "cancelled") for call in calls))
+        return self._end("stopped", self._closing)
+
     def _unreadable(self, reply: ModelReply, heard: Heard) -> None:
         self.transcript.reply(reply.text or heard.text, reasoning=heard.reasoning)
         if self._guards.strike("unreadable", self.limits.unreadable):
             reason = f"the calls of {self.limits.unreadable} replies in a row could not be read"
-            return self._end("stopped", f"{reason}: {heard.errors[0]}")
+            return self._close_or_stop(f"{reason}: {heard.errors[0]}")
         return self._tell(UNREADABLE.format(errors=" ".join(heard.errors)))
 
     def _empty(self, reply: ModelReply) -> None:
         if self._guards.strike("empty", self.limits.empty):
-            return self._end("stopped", f"{self.limits.empty} replies in a row were empty")
+            return self._close_or_stop(f"{self.limits.empty} replies in a row were empty")
         again = self.transcript.messages[-1].content == EMPTY[0]
         return self._tell(EMPTY[again] + (f" ({'; '.join(reply.notes)})" if reply.notes else ""))
+
+    def _is_echo(self, text: str) -> bool:
+        """Say whether a reply is only what the loop told the model before: small models repeat that."""
+        last = self.transcript.messages[-1]
+        return last.role == "user" and last.origin == "loop" and text.strip() in last.content and len(text) >= ECHO
 
     def _keep_text(self, heard: Heard) -> None:
         if heard.text.strip():
@@ -246,6 +278,10 @@ class Run:
             repaired=call.repaired,
         )
 
+    def _changes(self, call: Call) -> bool:
+        skill = self.caller.skills.get(call.skill)
+        return skill is not None and skill.effect != "read"
+
     def _take(self, results: tuple[Result, ...]) -> None:
         for result in results:
             self.transcript.result(result.text, status=result.status)
@@ -263,8 +299,10 @@ class Run:
         for note in (self._after_round, advice.note):
             if note:
                 self._tell(note)
+        if advice.close and self._outcome is None:
+            self._close(advice.close)
         self._after_round = ""
-        self._save()
+        self._save(durable=False)
 
     def _delta(self, delta: ModelDelta) -> None:
         match delta.kind:
@@ -297,7 +335,7 @@ class Run:
         try:
             self._save()
         except RemitError as error:
-            status, reason = "failed", f"{reason}; {error}".removeprefix("; ")
+            status, reason = "failed", f"{reason}; {error.message}".removeprefix("; ")
         result = RunResult(
             answer=self._said,
             status=status,
@@ -311,9 +349,15 @@ class Run:
         self.emit(RunEnded(session=self.session, result=result))
         return result
 
-    def _save(self) -> None:
+    def _save(self, *, durable: bool = True) -> None:
+        """Save the session: on the disk before calls that change something, and at the end of the run.
+
+        Elsewhere it is enough that the operating system has it. A power cut after a round leaves calls
+        without results, which are told as lost; their records are on the disk.
+        """
         status = "running" if self._outcome is None else self._outcome[0]
-        self.store.save_session(self.session, self.transcript.to_json(), status=status)
+        self.store.save_session(self.session, self.transcript.to_json(), status=status, durable=durable)
 
     def _record(self, event: str, body: Mapping[str, Any]) -> None:
-        self.store.append(event, session=self.session, body={"step": self.steps, **body})
+        """Record a turn; the session that is saved after it takes it to the disk."""
+        self.store.append(event, session=self.session, body={"step": self.steps, **body}, durable=False)

@@ -24,6 +24,13 @@ NOT_RUN_PARKED = "Not run: an earlier call of this step waits for sign-off. Ask 
 
 NOT_RUN_FAILED = "Not run: Remit itself failed. Whether a call that was running took effect is unknown."
 
+NOT_RUN_CLOSED = "Not run: no more calls could be made for this question."
+
 NOT_RUN_STOPPED = "Not run: a person stopped the run."
+
+CLOSING = (
+    "For this question no more skills can be called, because {reason}. Answer now in plain words from the "
+    "results that you have, or say what could not be done."
+)
 
 ANSWER_NOW = "If that is enough, answer in plain words now. The question was: {question}"

@@ -35,6 +35,24 @@ def resolve_key(reference: str | None) -> str | None:
             return fit_key(reference, "the API key")
 
 
+def why_no_key(reference: str | None) -> str:
+    """Return why a request goes out without a key, and what to do about it, for people.
+
+    Args:
+        reference: what is configured and led to no key; None when nothing is.
+    """
+    kind, _, where = (reference or "").partition(":")
+    match f"{kind}:":
+        case "env:":
+            return f"api_key is env:{where}, and the variable {where} is not set: export {where}=..."
+        case "file:":
+            return f"api_key is file:{where}, and the first line of that file is empty: write the key there"
+        case "keyring:":
+            return f"api_key is keyring:{where}, and the keyring holds nothing there: store the key"
+        case _:
+            return 'no API key is configured: set api_key = "env:NAME" under [model] in remit.toml'
+
+
 def fit_key(key: str, where: str) -> str | None:
     """Return `key` without white space around it, None when empty. Raises DeploymentError if unfit."""
     key = key.strip().strip("\ufeff")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from asyncio import AbstractEventLoop, get_running_loop, timeout
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from remit.errors import ModelError
 from remit.models.assemble import Assembler
-from remit.models.keys import resolve_key
+from remit.models.keys import resolve_key, why_no_key
 from remit.models.protocol import ModelDelta, ModelReply, ModelRequest, OnDelta, ToolSpec, encode, tool_wire
 from remit.models.refusal import error_code, own_words, refused_field
 from remit.models.retry import RETRIED, Again, Retries, retry_after
@@ -40,6 +40,8 @@ class OpenAIModel:
             one no Authorization header is sent.
         read_timeout: seconds without a byte from the endpoint until an attempt counts as failed.
         connect_timeout: seconds until a connection must stand.
+        longest_reply: seconds that one reply may take however steadily it comes: some servers let a
+            model write for ever.
         retries: see `Retries`.
         extra: further fields of every request's body, such as `{"seed": 1}`.
 
@@ -55,17 +57,21 @@ class OpenAIModel:
         api_key: str | None = None,
         read_timeout: float = 300.0,
         connect_timeout: float = 10.0,
+        longest_reply: float = 1800.0,
         retries: Retries | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self._name = name
+        configured = api_key
         if not (base_url and base_url.strip()):
             base_url = os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_URL
             api_key = "env:OPENAI_API_KEY" if api_key is None else api_key
         self.url = chat_url(base_url)
         self._key = resolve_key(api_key)
+        self._no_key = "" if self._key is not None else why_no_key(configured)
         self._read_timeout = read_timeout
         self._connect_timeout = connect_timeout
+        self._longest_reply = longest_reply
         self._retries = retries or Retries()
         self._extra = dict(extra or {})
         self._left_out: frozenset[str] = frozenset()
@@ -111,7 +117,7 @@ class OpenAIModel:
         try:
             async with self._client().stream("POST", self.url, content=body) as response:
                 if response.status_code == 200:
-                    return await self._reply(response, request, body, on_delta)
+                    return await self._in_time(self._reply(response, request, body, on_delta))
                 refusal = await _capped(response)
         except httpx2.TimeoutException as error:
             raise Again(self._said(f"did not answer in time ({_kind(error)})")) from error
@@ -126,6 +132,18 @@ class OpenAIModel:
             self._left_out |= {field}
             return await self._attempt(request, on_delta)
         raise self._refused(response, refusal)
+
+    async def _in_time(self, reply: Awaitable[ModelReply]) -> ModelReply:
+        try:
+            async with timeout(self._longest_reply) as limit:
+                return await reply
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise ModelError(
+                self._said(f"came to no end within {self._longest_reply:g} s"),
+                remedy="set max_tokens under [model] in remit.toml, or a longer timeout",
+            ) from None
 
     def _body(self, request: ModelRequest, *, stream: bool) -> bytes:
         """Render the request's body; each message and the tools were rendered before, once."""
@@ -174,13 +192,19 @@ class OpenAIModel:
         secure = self.url.startswith("https:") or (proxy or "").startswith("https:")
         # Reading the CA files takes longer than a whole turn with a local model; http needs none.
         context = httpx2.create_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        return httpx2.AsyncClient(
-            headers=headers,
-            verify=context,
-            proxy=proxy,
-            trust_env=False,  # it would refuse to start over a NO_PROXY entry that it cannot read
-            timeout=httpx2.Timeout(self._read_timeout, connect=self._connect_timeout),
-        )
+        try:
+            return httpx2.AsyncClient(
+                headers=headers,
+                verify=context,
+                proxy=proxy,
+                trust_env=False,  # it would refuse to start over a NO_PROXY entry that it cannot read
+                timeout=httpx2.Timeout(self._read_timeout, connect=self._connect_timeout),
+            )
+        except (httpx2.InvalidURL, ValueError, ImportError) as error:
+            raise ModelError(
+                self._said(f"cannot go through the proxy {shown_url(proxy or '')}: {_kind(error)}"),
+                remedy="correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name this host in NO_PROXY",
+            ) from error
 
     async def _reply(
         self, response: Response, request: ModelRequest, body: bytes, on_delta: OnDelta | None
@@ -257,8 +281,8 @@ class OpenAIModel:
 
     def _remedy(self, status: int) -> str:
         if status in (401, 403):
-            if self._key is None:
-                return 'no API key is configured: set api_key = "env:NAME" under [model] in remit.toml'
+            if self._no_key:
+                return self._no_key
             return "the configured API key was refused: check api_key under [model]"
         if status in (301, 302, 307, 308, 404, 405):
             return "check base_url, and that the endpoint has this model"

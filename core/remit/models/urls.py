@@ -24,10 +24,11 @@ def chat_url(base_url: str) -> str:
     Raises:
         DeploymentError: it is no http or https URL with a host.
     """
-    parts = _split(base_url.strip())
+    url = base_url.strip()
+    parts = _split(url) if url.isprintable() and " " not in url else None
     if parts is None or parts.scheme.lower() not in ("http", "https") or not parts.hostname:
         raise DeploymentError(
-            f"base_url {shown_url(base_url.strip())!r} is no http or https URL",
+            f"base_url {shown_url(url)!r} is no http or https URL",
             remedy="write it like http://127.0.0.1:11434/v1",
         )
     path = re.sub("/+", "/", parts.path).rstrip("/") or "/v1"
@@ -69,6 +70,7 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     proxy = environment.get(parts.scheme) or environment.get("all")
     if not proxy or _bypassed((parts.hostname or "").lower(), environment.get("no", "")):
         return None
+    proxy = proxy.strip()
     return proxy if "://" in proxy else f"http://{proxy}"
 
 

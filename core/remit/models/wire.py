@@ -159,7 +159,7 @@ def _constraints(schema: Mapping[str, Any]) -> str:
         for keyword, text in _TOLD.items()
         if (value := schema.get(keyword)) is not None
     ]
-    told += [f"also must match {part['pattern']}" for part in schema.get("allOf", ()) if "pattern" in part]
+    told += [f"also {text[1:-1]}" for part in schema.get("allOf", ()) if (text := _constraints(part))]
     if "prefixItems" in schema:
         kinds = ", ".join(str(part.get("type", "any")) for part in schema["prefixItems"])
         told.append(f"items in this order: {kinds}")
