@@ -24,6 +24,7 @@ from remit.values import Call, Result
 from remit_sandbox import Cell, CellSpec, Rights, Sandbox
 from remit_sandbox.inside.describe import describe_function
 from remit_sandbox.signoff import Answer, SignoffDecision, SignoffRequest
+from remit_sandbox.supervisor.client import Client
 from tests.packaging import build_site
 
 _numbers = itertools.count(1)
@@ -129,6 +130,7 @@ def pack_skills(
         paths=(str(where), *site.getsitepackages()),
         settings=table.get("settings", {}),
         workspace=str(workspace),
+        cwd=str(workspace),
         enforcement="available",
     )
     handlers = {one["name"]: (one["handler"], one.get("after")) for one in table["skill"]}
@@ -160,14 +162,14 @@ def pack_skills(
 def counted_cells(sandbox: Sandbox) -> Iterator[list[CellSpec]]:
     """Yield the specs of the cells that are started meanwhile, in order."""
     started: list[CellSpec] = []
-    original = sandbox.cell
+    original = sandbox._new_cell
 
-    def cell(spec: CellSpec) -> Cell:
+    def new_cell(spec: CellSpec, client: Client) -> Cell:
         started.append(spec)
-        return original(spec)
+        return original(spec, client)
 
-    sandbox.cell = cell  # type: ignore[method-assign]
+    sandbox._new_cell = new_cell  # type: ignore[method-assign]
     try:
         yield started
     finally:
-        del sandbox.cell  # type: ignore[method-assign]
+        del sandbox._new_cell

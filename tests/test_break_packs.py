@@ -6,9 +6,10 @@ import asyncio
 import compileall
 import importlib.util
 import json
+import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,27 +37,35 @@ CODE = 'def run() -> str:\n    """Run."""\n    return "{}"\n'
 class Place:
     """A deployment with one pack, `tide`, whose `skills.py` says `accepted`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, code: str = CODE.format("accepted"), effect: str = "read", more: str = ""
+    ) -> None:
         self.folder, self.site = folder / "deployment", folder / "site"
-        self.folder.mkdir()
+        self.folder.mkdir(parents=True)
         init(self.folder, enforcement="available").apply()
-        self.root = write_pack(
-            self.site, manifest=MANIFEST, files={"__init__.py": "", "skills.py": CODE.format("accepted")}
-        )
+        manifest = MANIFEST.replace('"read"', f'"{effect}"') + more
+        self.root = write_pack(self.site, manifest=manifest, files={"__init__.py": "", "skills.py": code})
 
     def enable(self) -> None:
         enable(self.folder, "tide", paths=[str(self.site)], managed=NOWHERE).apply()
 
-    def open(self, *more: str) -> Deployment:
-        return Deployment.open(self.folder, paths=[*more, str(self.site)], managed=NOWHERE)
+    def open(self, **options: Any) -> Deployment:
+        return Deployment.open(self.folder, paths=[str(self.site)], managed=NOWHERE, **options)
 
-    def run(self, deployment: Deployment) -> Result:
-        state = State(deployment.state_folder)
-        pipeline = Pipeline(
-            skills=deployment.skills, rules=deployment.rules, state=state, sandbox=deployment.sandbox
+    def pipeline(self, deployment: Deployment, **options: Any) -> Pipeline:
+        return Pipeline(
+            skills=deployment.skills,
+            rules=deployment.rules,
+            state=State(deployment.state_folder),
+            sandbox=deployment.sandbox,
+            **options,
         )
-        with state:
-            return asyncio.run(pipeline.call(Call(id="c", skill="tide.run", arguments="{}", session="s")))
+
+    def run(self, deployment: Deployment, *, read_only: Any = False, approver: Any = None, **arguments: Any) -> Result:
+        pipeline = self.pipeline(deployment, read_only=read_only, approver=approver)
+        asked = Call(id="c", skill="tide.run", arguments=json.dumps(arguments), session="s")
+        with pipeline._around.state:
+            return asyncio.run(pipeline.call(asked))
 
 
 @pytest.fixture
@@ -76,10 +85,10 @@ def poison(root: Path, scratch: Path) -> Path:
     honest = source.read_text()
     # The same length and time, which is all that Python compares.
     source.write_text(honest.replace("accepted", "poisoned"))
-    __import__("os").utime(source, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    os.utime(source, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert compileall.compile_file(source, quiet=1, force=True)
     source.write_text(honest)
-    __import__("os").utime(source, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    os.utime(source, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     return Path(importlib.util.cache_from_source(str(source)))
 
 
@@ -92,7 +101,8 @@ def test_a_cached_compilation_that_differs_from_the_source_is_not_run(place: Pla
     # Control: Python itself takes the cache.
     from tests.sandbox_parts import plain_python
 
-    said = plain_python(f"import sys; sys.path[:0] = [{str(place.site)!r}]; import tide_pack.skills as s; print(s.run())")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import tide_pack.skills as skills; print(skills.run())"
+    said = plain_python(code, str(place.site))
     assert said.stdout.strip() == "poisoned"
 
 
@@ -151,3 +161,29 @@ def test_the_package_that_was_looked_at_is_the_one_that_runs(place: Place, tmp_p
             spec = replace(cell, paths=(str(other), *cell.paths), location=location)
             with deployment.sandbox.borrow(spec, "s") as borrowed:
                 assert json.loads(borrowed.request("call", asked, timeout=20).text) == said
+
+
+def test_what_was_checked_is_what_runs(place: Place) -> None:
+    """Files that change while a deployment is open, as in an upgrade under a running program."""
+    place.enable()
+    source = place.root / "skills.py"
+    with place.open() as deployment:
+        source.write_text(CODE.format("poisoned"))
+        result = place.run(deployment)
+        assert result.status == "failed"
+        assert "skills.py has changed since the pack was checked" in result.text
+        source.write_text(CODE.format("accepted"))
+        assert value(place.run(deployment)) == "accepted"
+
+
+def test_a_module_that_was_not_there_is_not_loaded(place: Place) -> None:
+    (place.root / "skills.py").write_text(
+        'def run() -> str:\n    """Run."""\n    from tide_pack import later\n    return later.WORD\n'
+    )
+    place.enable()
+    with place.open() as deployment:
+        (place.root / "later.py").write_text("WORD = 'poisoned'\n")
+        assert "later.py has changed" in place.run(deployment).text
+    place.enable()
+    with place.open() as deployment:
+        assert value(place.run(deployment)) == "poisoned"

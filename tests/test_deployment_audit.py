@@ -14,6 +14,7 @@ from remit.deployment.deployment import Deployment
 from remit.deployment.enable import enable
 from remit.deployment.init import init
 from remit.deployment.remedies import allow_remedy
+from remit.deployment.trust import trust
 from remit_sandbox.values import Enforced
 from tests.packaging import build_site
 
@@ -84,3 +85,39 @@ def test_read_only_mode_is_named(deployment: Deployment) -> None:
     site = [str(deployment.folder.parent / "site")]
     with Deployment.open(deployment.folder, paths=site, read_only=True) as reading:
         assert "--read-only" in allow_remedy(reading, "good.wipe").remedy
+
+
+RULES = """
+[[rule]]
+id = "a"
+verdict = "deny"
+match = { skill = "good.add" }
+[[rule]]
+id = "read"
+verdict = "ask"
+match = { skill = "good.read" }
+unless = { arguments = { path = { eq = "a.txt" } } }
+[[rule]]
+id = "yes"
+verdict = "allow"
+match = { skill = "liar.write" }
+[[rule]]
+id = "destroy"
+verdict = "ask-apart"
+match = { skill = "good.wipe", asked_by = "model" }
+"""
+
+
+def test_rules_without_conditions_give_the_verdict_and_others_may_change_it(deployment: Deployment) -> None:
+    before = {one.skill: (one.verdict, one.source) for one in audit_rows(deployment, enforcement=HELD)}
+    config = deployment.folder / "remit.toml"
+    config.write_text(config.read_text() + RULES)
+    trust(deployment.folder)
+    site = [str(deployment.folder.parent / "site")]
+    with Deployment.open(deployment.folder, paths=site) as ruled:
+        after = {one.skill: (one.verdict, one.source, one.rules) for one in audit_rows(ruled, enforcement=HELD)}
+    assert (before["good.add"], after["good.add"]) == (("allow", "default read"), ("deny", "rule a", ()))
+    assert before["liar.write"] == ("ask", "default write")
+    assert after["liar.write"][0] == "allow" and after["liar.write"][2] == ()
+    assert after["good.read"] == ("allow", "default read", ("read",))
+    assert after["good.wipe"] == ("ask", "impact destroy", ("destroy",))

@@ -121,7 +121,7 @@ def test_the_lines_say_what_becomes_wider() -> None:
 ENTRIES = {
     "net": ["a.example:80", "*.example.com:443", "x.example.com:443", "y.x.example.com:443"],
     "fs.read": ["${workspace}/**", "${workspace}/docs/**", "${workspace}/docs/a.txt"],
-    "fs.write": ["${workspace}/out/**", "${workspace}/out/a/**"],
+    "fs.write": ["${workspace}/out/**", "${workspace}/out/a/**", "${workspace}/**"],
 }
 GRANT = st.fixed_dictionaries(
     {}, optional={key: st.lists(st.sampled_from(values), unique=True) for key, values in ENTRIES.items()}
@@ -136,5 +136,20 @@ def _with_grant(grant: dict[str, list[str]]) -> str:
 def test_a_step_to_more_is_never_called_less(before: dict[str, list[str]], after: dict[str, list[str]]) -> None:
     old, new = Permission.granted(before, ASKED), Permission.granted(after, ASKED)
     found = rank(_with_grant(before), _with_grant(after))
-    assert (found == "widens") == bool(new.beyond(old))
-    assert (found == "same") == (new.within(old) and old.within(new))
+    assert (found == "widens") == bool(new.beyond_by_key(old))
+    assert (found == "same") == (not new.beyond_by_key(old) and not old.beyond_by_key(new))
+
+
+def test_more_to_read_is_more_even_where_it_may_be_written() -> None:
+    docs = _with_grant({"fs.write": ["${workspace}/**"], "fs.read": ["${workspace}/docs/**"]})
+    found = compare(config(docs), LOCK, config(docs.replace("/docs/**", "/**")), LOCK)
+    assert found.lines("widens") == ("pack files is granted fs.read: ${workspace}/**",)
+    assert rank(docs.replace("/docs/**", "/**"), docs) == "narrows"
+
+
+def test_what_cannot_be_ranked_is_shown_with_both_values() -> None:
+    found = compare(config(BASE), LOCK, config(f'workspace = "/srv/all"\n{BASE}'), LOCK)
+    assert found.lines() == ('workspace: "workspace" becomes "/srv/all"',)
+    long = BASE.replace("http://one.example/v1", "http://two.example/" + "x" * 500)
+    (line,) = compare(config(BASE), LOCK, config(long), LOCK).lines()
+    assert line.startswith('model.base_url: "http://one.example/v1" becomes "http://two.example/x') and len(line) < 300

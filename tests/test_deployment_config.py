@@ -101,7 +101,7 @@ def test_everything_that_the_design_names_is_read() -> None:
         ("[[rules]]\nid = 'a'\nverdict = 'deny'", "did you mean `rule`?"),
         (
             "[[rule]]\nid = 'a'\nverdict = 'deny'\nmacth = {}",
-            "remit.toml:5: unknown key `rule[0].macth`; did you mean `match`?",
+            "remit.toml:5: unknown key `rule.macth`; did you mean `match`? (rule a)",
         ),
         ("[log]\nzzzz = 1", "known here: keep_raw"),
     ],

@@ -70,10 +70,10 @@ def test_an_enabled_pack_gives_complete_skills(place: Callable[..., Place]) -> N
         assert save.effect == "write"
         workspace = here.folder / "workspace"
         assert save.cell is not None and save.cell.rights.write[-1] == f"{workspace}/out/**"
-        assert save.cell.workspace is None and save.cell.data is not None
+        assert (save.cell.workspace, save.cell.cwd) == (str(workspace), None) and save.cell.data is not None
         read = deployment.skills["good.read"].cell
         assert read is not None and read.rights.read == (f"{workspace}/**",) and read.rights.write == ()
-        assert read.workspace == str(workspace) and read.data is None
+        assert read.workspace == read.cwd == str(workspace) and read.data is None
         assert read.settings == {"greeting": "Hello", "limit": 10}
         assert deployment.skills["good.wipe"].impact == {"destroy"}
 
@@ -117,10 +117,12 @@ def test_read_only_hides_what_writes_and_removes_write_roots(place: Callable[...
     here.enable("good")
     here.enable("liar")
     with here.open() as usual, here.open(read_only=True) as reading, here.open(read_only="strict") as strict:
-        assert "good.save" in usual.skills and "good.save" not in reading.skills
-        assert "good.read" in reading.skills and "liar.fetch" in reading.skills
+        assert not usual.skills["good.save"].withheld and reading.skills["good.save"].withheld
+        assert not reading.skills["good.read"].withheld and not reading.skills["liar.fetch"].withheld
         for skill in reading.skills.values():
-            assert skill.effect == "read" and skill.cell is not None and skill.cell.rights.write == ()
+            assert skill.cell is not None and skill.cell.rights.write == ()
+            assert skill.withheld is (skill.effect != "read")
+            assert not skill.withheld or (skill.right, skill.cell.rights.net, skill.cell.secrets) == ({}, (), {})
         assert any(skill.cell and skill.cell.rights.net for skill in reading.skills.values())
         assert not any(skill.cell and skill.cell.rights.net for skill in strict.skills.values())
 
@@ -141,7 +143,7 @@ def test_a_grant_narrows_and_never_widens(place: Callable[..., Place]) -> None:
         assert skill.permission == {"fs.read": ("${workspace}/**",)}
         assert skill.grant == skill.right == {"fs.read": ("${workspace}/docs/**",)}
         assert skill.cell is not None and skill.cell.rights.read == (f"{here.folder}/workspace/docs/**",)
-        assert skill.cell.workspace is None
+        assert (skill.cell.workspace, skill.cell.cwd) == (f"{here.folder}/workspace", None)
     here.edit('"${workspace}/docs/**"', '"/etc/**"')
     with pytest.raises(PolicyError, match="more than it asks for") as caught:
         here.open()
@@ -296,3 +298,29 @@ def test_extensions_and_foreign_flags_are_refused(place: Callable[..., Place]) -
     here.edit("[model]", '[extensions]\nenabled = ["sink"]\n[model]')
     with pytest.raises(DeploymentError, match="sink"):
         here.open()
+
+
+def test_a_right_to_write_that_no_chosen_skill_uses_gives_no_reading(place: Callable[..., Place]) -> None:
+    here = place("remit-files")
+    here.enable("files", skills=["read_file"], grants={"fs.read": ["${workspace}/docs/**"]})
+    here.edit("grant.fs.write = []\n", "")
+    (here.folder / "workspace" / "docs").mkdir()
+    with here.open() as deployment:
+        skill = deployment.skills["files.read_file"]
+        assert skill.right == {"fs.read": ("${workspace}/docs/**",)}
+        assert skill.cell is not None and skill.cell.rights.read == (f"{here.folder}/workspace/docs/**",)
+    here.edit('"${workspace}/docs/**"', '"${workspace}/**"')
+    with here.open() as deployment:
+        assert deployment.skills["files.read_file"].right == {"fs.read": ("${workspace}/**",)}
+
+
+def test_the_workspace_is_known_where_something_in_it_is_granted(place: Callable[..., Place]) -> None:
+    here = place("good")
+    here.enable("good")
+    with here.open() as deployment:
+        cells = {name: skill.cell for name, skill in deployment.skills.items()}
+    workspace = f"{here.folder}/workspace"
+    read, save, add = cells["good.read"], cells["good.save"], cells["good.add"]
+    assert read is not None and (read.workspace, read.cwd) == (workspace, workspace)
+    assert save is not None and (save.workspace, save.cwd) == (workspace, None)
+    assert add is not None and (add.workspace, add.cwd) == (None, None)

@@ -17,6 +17,7 @@ from remit.deployment.load import load_config
 from remit.deployment.trust import trust
 from remit.errors import DeploymentError, NotTrusted, PackError, UsageError
 from remit.packs.lock import read_lock
+from tests.dist_info import MANIFEST, write_pack
 from tests.packaging import ROOT, build_site
 
 
@@ -66,7 +67,9 @@ def test_a_declared_read_that_nobody_can_verify_is_shown(folder: Path, tmp_path:
     site = build_site(tmp_path, "liar")
     proposal = enable(folder, "liar", paths=[str(site)])
     assert proposal.unverified == ("fetch",)
-    assert any("fetch" in line and "cannot be verified" in line for line in proposal.warnings)
+    assert [line for line in proposal.lines if "cannot be verified" in line] == [
+        "  read as it declares, which cannot be verified: it reaches the network"
+    ]
     strict = enable(folder, "liar", accept_read=[], paths=[str(site)])
     assert strict.unverified == ()
     strict.apply()
@@ -209,3 +212,97 @@ def test_a_machine_that_cannot_confine_is_refused_unless_the_deployment_says_ava
     assert said["kernel"].returncode == 1
     assert "cannot confine" in said["kernel"].stderr and 'enforcement = "available"' in said["kernel"].stderr
     assert said["available"].stdout == "enabled\n", said["available"].stderr
+
+
+def test_what_is_shown_is_what_the_chosen_skills_are_given(folder: Path, tmp_path: Path) -> None:
+    site = [str(build_site(tmp_path, "good"))]
+    few = enable(folder, "good", skills=["read"], grants={"fs.read": ["${workspace}/docs/**"]}, paths=site)
+    shown = "\n".join(few.lines)
+    assert "its skills together:\n  may read everything in docs (in the workspace)\nskill good.read:" in shown
+    assert "may change" not in shown and "the workspace and everything in it" not in shown
+    assert '  + grant.fs.read = ["${workspace}/docs/**"]\n  + grant.fs.write = []' in shown
+    none = enable(folder, "good", skills=["read"], grants={"fs.read": []}, paths=site)
+    assert not any("may read" in line for line in none.lines)
+    whole = "\n".join(enable(folder, "good", paths=site).lines)
+    assert "may change everything in out (in the workspace)" in whole
+    assert "may read the workspace and everything in it" in whole
+
+
+def test_other_skills_move_the_least_grant_and_leave_a_chosen_one(folder: Path, tmp_path: Path) -> None:
+    site = [str(build_site(tmp_path, "good"))]
+    enable(folder, "good", skills=["read"], grants={"fs.read": ["${workspace}/docs/**"]}, paths=site).apply()
+    more = enable(folder, "good", skills=["read", "save"], paths=site)
+    assert "  new right: skill save was not among the chosen ones" in more.lines
+    more.apply()
+    grant = load_config(folder / "remit.toml").config.packs["good"].grant.given()
+    assert grant == {"fs.read": ("${workspace}/docs/**",)}
+    with Deployment.open(folder, paths=site) as deployment:
+        assert deployment.skills["good.save"].right["fs.write"] == ("${data}/**", "${workspace}/out/**")
+
+
+def test_an_upgrade_shows_its_new_rights_first(folder: Path, tmp_path: Path) -> None:
+    site = build_site(tmp_path, "good")
+    enable(folder, "good", paths=[str(site)]).apply()
+    again = enable(folder, "good", paths=[str(site)])
+    assert "changed since it was accepted:" not in again.lines
+    (info,) = site.glob("remit_test_good-*.dist-info")
+    metadata = info / "METADATA"
+    metadata.write_text(metadata.read_text().replace("Version: 1.0.0", "Version: 1.1.0"))
+    package = site / "remit_test_good"
+    manifest = (package / "pack.toml").read_text()
+    greet = 'handler = "remit_test_good.skills:greet"\neffect = "read"\n'
+    manifest = manifest.replace(greet, f'{greet}uses = ["fs.read"]\n').replace('impact = ["destroy"]\n', "")
+    (package / "pack.toml").write_text(manifest)
+    code = (package / "skills.py").read_text()
+    (package / "skills.py").write_text(code.replace("Add two numbers", "Add up two numbers"))
+    lines = enable(folder, "good", paths=[str(site)]).lines
+    start = lines.index("changed since it was accepted:")
+    assert lines[start + 1 : start + 4] == (
+        "  new right: skill greet: fs.read: ${workspace}/**",
+        "  less careful: skill wipe no longer declares the impact destroy",
+        "  version 1.0.0 -> 1.1.0",
+    )
+    rest = lines[start + 4 : lines.index("its skills together:")]
+    assert rest[0].startswith("  the code of its skills")
+    assert "  skill add changed: its description" in rest
+    assert "  skill greet changed: its table in pack.toml" in rest
+    assert not any("skill read changed" in line for line in rest)
+
+
+def test_a_pack_without_a_usable_skill_is_not_enabled(folder: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    broken = MANIFEST.replace('handler = "{package}:run"', 'handler = "{package}:nowhere"')
+    write_pack(site, "tide", manifest=broken)
+    before = (folder / "remit.toml").read_text()
+    with pytest.raises(PackError, match="pack tide has no skill that can be used: skill run: ") as caught:
+        enable(folder, "tide", paths=[str(site)])
+    assert caught.value.remedy == "its author has to change it"
+    assert (folder / "remit.toml").read_text() == before
+    one_of_two = broken + '[[skill]]\nname = "second"\nhandler = "{package}:run"\n'
+    write_pack(tmp_path / "other", "tide", manifest=one_of_two)
+    proposal = enable(folder, "tide", paths=[str(tmp_path / "other")])
+    assert proposal.skills == ("second",) and set(proposal.refused) == {"run"}
+
+
+def test_proposals_can_follow_one_another(folder: Path, tmp_path: Path) -> None:
+    site = [str(build_site(tmp_path, "good", "slow"))]
+    first = enable(folder, "good", paths=site)
+    second = enable(folder, "slow", paths=site, following=first)
+    with pytest.raises(DeploymentError, match="changed meanwhile"):
+        second.apply()
+    first.apply()
+    second.apply()
+    with Deployment.open(folder, paths=site) as deployment:
+        assert {skill.pack for skill in deployment.skills.values()} == {"good", "slow"}
+
+
+def test_a_secret_is_bound_by_reference_and_a_value_is_never_repeated(folder: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    write_pack(site, "tide", manifest=MANIFEST + 'uses = ["secrets"]\n[permissions]\nsecrets = ["token"]\n')
+    with pytest.raises(UsageError, match="secret token of pack tide: that is no reference") as caught:
+        enable(folder, "tide", secrets={"token": "hunter2"}, paths=[str(site)])
+    assert "hunter2" not in str(caught.value) and "token=env:TOKEN" in caught.value.remedy
+    with pytest.raises(UsageError, match="asks for no secret 'tokn'; did you mean 'token'"):
+        enable(folder, "tide", secrets={"tokn": "env:TOKEN"}, paths=[str(site)])
+    enable(folder, "tide", secrets={"token": "env:TOKEN"}, paths=[str(site)]).apply()
+    assert load_config(folder / "remit.toml").config.packs["tide"].secrets == {"token": "env:TOKEN"}

@@ -192,5 +192,23 @@ def test_adding_a_pack_never_changes_what_another_one_may_do(
             assert grant.within(permission) and right.within(grant)
             assert EFFECTS.index(skill.effect) >= EFFECTS.index(skill.declared_effect)
             assert skill.cell is not None and set(skill.cell.rights.net) <= set(right.net)
-            assert not mode or (skill.effect == "read" and not skill.cell.rights.write)
+            assert not mode or not skill.cell.rights.write
+            assert skill.withheld is (bool(mode) and skill.effect != "read")
+            assert not skill.withheld or not skill.right
             assert skill.effect != "read" or not right.writes
+
+
+def test_the_layer_above_holds_for_reading_whatever_may_be_written() -> None:
+    one = manifest({"fs.read": ["${workspace}/**"], "fs.write": ["${workspace}/**"]})
+    upper = {"fs.read": ("${workspace}/docs/**",)}
+    under = pack_grant(one, config({}), upper).grant
+    assert under.fs_read == ("${workspace}/docs/**",) and under.fs_write == ("${workspace}/**",)
+    assert pack_grant(one, config({}), {}).grant.fs_read == ("${workspace}/**",)
+
+
+def test_a_grant_that_is_too_wide_is_answered_with_what_the_pack_asks_for() -> None:
+    one = manifest({"fs.read": ["${workspace}/docs/**"]})
+    with pytest.raises(PolicyError, match=r"more than it asks for: fs\.read: \$\{workspace\}/\*\*") as caught:
+        pack_grant(one, config({"fs.read": ["${workspace}/**"]}), {})
+    assert caught.value.remedy == "grant at most what it asks for: fs.read = ${workspace}/docs/**"
+    pack_grant(one, config({"fs.read": ["${workspace}/docs/**"]}), {})

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from remit.deployment.deployment import Deployment
+from remit.deployment.enable import enable
 from remit.deployment.init import init
 from remit.deployment.trust import propose_trust, trust, trust_digest
-from remit.errors import NotTrusted, UsageError
+from remit.errors import DeploymentError, NotTrusted, UsageError
 from remit.state_folder import open_state
+from tests.packaging import build_site
 
 NOWHERE = Path("/nonexistent/remit.toml")
 
@@ -140,3 +142,32 @@ def test_another_key_makes_every_acceptance_void(folder: Path, private_state: Pa
 def test_what_init_writes_is_accepted(tmp_path: Path) -> None:
     init(tmp_path).apply()
     assert opens(tmp_path)
+
+
+def test_what_is_shown_is_what_the_chosen_skills_are_given(tmp_path: Path) -> None:
+    place = tmp_path / "made"
+    place.mkdir()
+    init(place, enforcement="available").apply()
+    site = [str(build_site(tmp_path, "good"))]
+    enable(place, "good", skills=["read"], grants={"fs.read": ["${workspace}/docs/**"]}, paths=site).apply()
+    copy = Path(shutil.copytree(place, tmp_path / "clone"))
+    lines = propose_trust(copy).lines
+    start = lines.index("pack good (remit-test-good 1.0.0), its skills together:")
+    assert lines[start + 1 :] == ("  may read everything in docs (in the workspace)", "  skills: read")
+    config = copy / "remit.toml"
+    config.write_text(config.read_text().replace('skills = ["read"]', 'skills = ["read", "save"]'))
+    config.write_text(config.read_text().replace("grant.fs.write = []\n", ""))
+    assert "  may change everything in out (in the workspace)" in propose_trust(copy).lines
+
+
+def test_a_workspace_that_every_command_refuses_is_not_accepted(folder: Path) -> None:
+    config = folder / "remit.toml"
+    config.write_text('policy = 1\nworkspace = ".."\n')
+    for attempt in (propose_trust, trust):
+        with pytest.raises(DeploymentError, match="workspace"):
+            attempt(folder)
+    config.write_text('policy = 1\nworkspace = "beside"\n')
+    trust(folder)
+    assert opens(folder)
+    config.write_text('policy = 1\nworkspace = "other"\n')
+    assert 'changed: workspace: "beside" becomes "other"' in propose_trust(folder).lines

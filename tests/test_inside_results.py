@@ -202,3 +202,54 @@ def test_any_value_becomes_json_or_not_json(value: Any) -> None:
         json.loads(to_json(value))
     except NotJson:
         pass
+
+
+hostile_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=10**4_250, max_value=10**4_290)
+    | st.floats()
+    | st.text(st.characters())
+    | st.text(st.characters(categories=["Cs"]), max_size=2)
+    | st.binary(max_size=5)
+    | st.decimals()
+    | st.sampled_from([Colour.RED, Weight.LIGHT, Text("t"), Point(1, 2), Day(datetime.date(2026, 1, 2)), object()])
+    | st.builds(Model, a=st.integers(0, 9), day=st.dates(), inner=st.builds(Day, when=st.dates())),
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text() | st.integers(0, 3) | st.sampled_from(["1", None, Weight.LIGHT]), inner)
+        | st.sets(st.integers() | st.text())
+        | st.lists(inner, max_size=3).map(collections.deque)
+    ),
+    max_leaves=12,
+)
+
+
+def outcome(value: Any, **options: Any) -> bytes | str:
+    try:
+        return to_json(value, **options)
+    except NotJson as error:
+        return str(error)
+
+
+@settings(deadline=None, max_examples=400)
+@given(hostile_values, st.sampled_from([1, 20, 200, 10**6]))
+def test_what_is_written_at_once_is_what_a_walk_would_write(value: Any, limit: int) -> None:
+    walked = outcome(value, limit=limit, mask=lambda text: text)
+    assert outcome(value, limit=limit) == walked
+
+
+@pytest.mark.parametrize("depth", [99, 100, 101, 102])
+def test_both_ways_stop_at_the_same_depth(depth: int) -> None:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    assert outcome(value) == outcome(value, mask=lambda text: text)
+
+
+def test_both_ways_count_the_same() -> None:
+    for size in (999_998, 999_999, 1_000_000):
+        value = [None] * size
+        assert outcome(value) == outcome(value, mask=lambda text: text)

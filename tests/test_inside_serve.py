@@ -351,3 +351,54 @@ def test_text_survives_any_locale(start: Callable[[], Served], tmp_path: Path, m
     served.open("remit_test_good", build_site(tmp_path, "good"))
     text = "Đảo ★ 😀 \u2028\x85\r x"
     assert value(served.call(GOOD + "greet", name=text)) == f"Hello, {text}"
+
+
+STREAMS = """
+import os
+
+def say(text: str) -> None:
+    print(text)
+
+def lose(how: str, path: str) -> list[int]:
+    if how == "closed":
+        os.close(1)
+    elif how == "reused":
+        os.close(1)
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    elif how == "redirected":
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), 1)
+    elif how == "pipe":
+        os.dup2(os.pipe()[1], 1)
+    elif how == "null":
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    elif how == "input":
+        os.dup2(os.open(__file__, os.O_RDONLY), 0)
+    return [os.fstat(0).st_ino, os.stat(os.devnull).st_ino]
+"""
+
+
+@pytest.mark.parametrize("how", ["kept", "closed", "reused", "redirected", "pipe", "null"])
+def test_standard_output_that_a_handler_loses_is_put_back(
+    start: Callable[[], Served], tmp_path: Path, how: str
+) -> None:
+    folder = tmp_path / "site" / "streams_pack"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(STREAMS)
+    served, other = start(), tmp_path / "other"
+    assert served.open("streams_pack", folder.parent)["op"] == "ready"
+    served.call("streams_pack:lose", how=how, path=str(other))
+    served.call("streams_pack:say", text="heard")
+    assert "heard" in served.close()[0]
+    assert not other.exists() or other.read_bytes() == b""
+
+
+def test_standard_input_that_a_handler_replaces_is_put_back(start: Callable[[], Served], tmp_path: Path) -> None:
+    folder = tmp_path / "site" / "streams_pack"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(STREAMS)
+    served = start()
+    assert served.open("streams_pack", folder.parent)["op"] == "ready"
+    replaced, null = value(served.call("streams_pack:lose", how="input", path=""))
+    assert replaced != null
+    found, null = value(served.call("streams_pack:lose", how="kept", path=""))
+    assert found == null

@@ -142,3 +142,12 @@ def test_cleaned_text_is_fit_to_be_shown(text: str, longest: int) -> None:
     assert clean(cleaned, longest) == cleaned
     cleaned.encode("utf-8")
     assert json.loads(json.dumps(cleaned)) == cleaned
+
+
+def test_what_a_model_will_miss_is_noted() -> None:
+    bare = Described(schema=b'{"type": "object", "properties": {"x": {"title": "X"}, "y": {"type": "string"}}}')
+    assert judge_description("run", bare).notes == (
+        "its handler has no docstring, so a model does not learn when to use it",
+        "no type hint for x: any value is passed on",
+    )
+    assert judge_description("run", GOOD).notes == ()

@@ -381,7 +381,7 @@ def test_names_are_compared_after_folding(tmp_path: Path) -> None:
     for alias in ("tide_tables", "tide-table-pack", "tide_table_pack"):
         with pytest.raises(PackError, match="did you mean tide_table"):
             found.get(alias)
-    with pytest.raises(PackError, match=r"no pack named 'zzz' is installed$"):
+    with pytest.raises(PackError, match=r"no pack named 'zzz' is installed \(next: remit packs list"):
         found.get("zzz")
 
 

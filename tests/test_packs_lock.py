@@ -141,9 +141,13 @@ def test_a_removed_or_linked_file_is_drift(tmp_path: Path) -> None:
     locked = _locked(pack)
     (pack.root / "skills.py").unlink()
     assert _drift(pack, locked) == ("its files changed",)
-    (pack.root / "more").symlink_to(tmp_path)
     (pack.root / "skills.py").write_text("x = 1\n")
+    (pack.root / "more").symlink_to(tmp_path / "nowhere")
     assert _drift(pack, locked) == ("its files changed",)
+    (pack.root / "more").unlink()
+    (pack.root / "more").symlink_to(tmp_path)
+    with pytest.raises(PackError, match="symbolic link to a folder"):
+        _drift(pack, locked)
     (pack.root / "more").unlink()
     assert _drift(pack, locked) == ()
 

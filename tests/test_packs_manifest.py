@@ -150,8 +150,8 @@ def test_a_setting_that_makes_no_pattern_is_the_deployments_mistake() -> None:
         ("manifest = 1", "manifest = 2", "manifest: "),
         ("manifest = 1", "", "manifest: is missing"),
         ("[pack]", "[pak]", "pak: unknown key; did you mean pack?"),
-        ("handler =", "handeler =", "skill[0].handeler: unknown key; did you mean handler?"),
-        ("handler =", "efect = 1\nhandler =", "skill[0].efect: unknown key; did you mean effect?"),
+        ("handler =", "handeler =", "skill run: handeler: unknown key; did you mean handler?"),
+        ("handler =", "efect = 1\nhandler =", "skill run: efect: unknown key; did you mean effect?"),
         ("[[skill]]", "[permissions]\nfs.reed = []\n[[skill]]", "permissions.fs.reed: unknown key; did you mean read?"),
         ("[[skill]]", "[permissions]\nnetwork = []\n[[skill]]", "permissions.network: unknown key; did you mean net?"),
         ("[[skill]]", '[permissions]\n"fs.read" = []\n[[skill]]', "permissions.'fs.read': unknown key"),
@@ -166,24 +166,24 @@ def test_a_setting_that_makes_no_pattern_is_the_deployments_mistake() -> None:
         ('name = "tiny"', 'name = "tiny\\n"', "pack.name: "),
         ('name = "tiny"', 'name = "ti__ny"', "pack.name: "),
         ('name = "tiny"', f'name = "{"t" * 25}"', "pack.name: "),
-        ('name = "run"', f'name = "{"r" * 37}"', "skill[0].name: "),
-        ("tiny_pack:run", "tiny_pack.run", "skill[0].handler: "),
-        ("tiny_pack:run", "tiny_pack:run.inner", "skill[0].handler: "),
-        ("tiny_pack:run", "t\u0456ny_pack:run", "skill[0].handler: "),
+        ('name = "run"', f'name = "{"r" * 37}"', "skill rrrrr"),
+        ("tiny_pack:run", "tiny_pack.run", "skill run: handler: "),
+        ("tiny_pack:run", "tiny_pack:run.inner", "skill run: handler: "),
+        ("tiny_pack:run", "t\u0456ny_pack:run", "skill run: handler: "),
         ("tiny_pack:run", "other_pack:run", "skill run: handler = 'other_pack:run' lies outside the package tiny_pack"),
         ("tiny_pack:run", "tiny_packs.x:run", "lies outside the package tiny_pack"),
         ("[[skill]]", '[[skill]]\nafter = "os:system"', "after = 'os:system' lies outside"),
-        ("[[skill]]", '[[skill]]\neffect = "Read"', "skill[0].effect: "),
-        ("[[skill]]", '[[skill]]\nimpact = ["boom"]', "skill[0].impact[0]: "),
-        ("[[skill]]", "[[skill]]\ntimeout = 0", "skill[0].timeout: "),
-        ("[[skill]]", "[[skill]]\ntimeout = inf", "skill[0].timeout: "),
-        ("[[skill]]", '[[skill]]\ntimeout = "10"', "skill[0].timeout: "),
-        ("[[skill]]", "[[skill]]\nidempotent = 1", "skill[0].idempotent: "),
+        ("[[skill]]", '[[skill]]\neffect = "Read"', "skill run: effect: "),
+        ("[[skill]]", '[[skill]]\nimpact = ["boom"]', "skill run: impact[0]: "),
+        ("[[skill]]", "[[skill]]\ntimeout = 0", "skill run: timeout: "),
+        ("[[skill]]", "[[skill]]\ntimeout = inf", "skill run: timeout: "),
+        ("[[skill]]", '[[skill]]\ntimeout = "10"', "skill run: timeout: "),
+        ("[[skill]]", "[[skill]]\nidempotent = 1", "skill run: idempotent: "),
         ("[[skill]]", "[[skill]]\ncache = 60", 'cache needs effect = "read" and idempotent = true'),
         ("[[skill]]", '[[skill]]\nuses = ["net"]', "skill run: uses 'net'"),
         ("[[skill]]", '[[skill]]\nundo = "nothing"', "undo names nothing, which is no skill of this pack"),
         ("[[skill]]", '[[skill]]\nlimits.memory = "2GiB"', "is more than [permissions] asks for"),
-        ("[[skill]]", "[[skill]]\nlimits.memroy = 1", "skill[0].limits.memroy: unknown key; did you mean memory?"),
+        ("[[skill]]", "[[skill]]\nlimits.memroy = 1", "skill run: limits.memroy: unknown key; did you mean memory?"),
         ("[[skill]]", '[[skill]]\nname = "run"\nhandler = "tiny_pack:a"\n[[skill]]', "two skills have the name run"),
         ("[[skill]]", "[skill]", "skill: "),
         ("[[skill]]", "[[skill]", "is no TOML in UTF-8"),
@@ -200,7 +200,7 @@ def test_an_unknown_key_of_a_newer_remit_names_the_version_needed() -> None:
     with pytest.raises(ManifestError, match=r"pack\.requires_remit: needs remit >=9\.1") as caught:
         _read(newer)
     assert caught.value.remedy == "pip install --upgrade remit"
-    with pytest.raises(ManifestError, match=r"skill\[0\]\.teleport: unknown key.*the pack needs remit >=9\.1"):
+    with pytest.raises(ManifestError, match=r"skill run: teleport: unknown key.*the pack needs remit >=9\.1"):
         _read(newer.replace("[[skill]]", "[[skill]]\nteleport = true"))
     assert "is no version specifier" in _refused(newer.replace(">=9.1", "newest"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -401,3 +402,33 @@ def test_rights_imply_an_effect(table: dict[str, Any], effect: str, accepted: st
     assert effective_effect("read", permission, accept_read=True) == accepted
     assert effective_effect("write", permission, accept_read=True) == max("write", effect, key=EFFECTS.index)
     assert effective_effect("external", permission, accept_read=True) == "external"
+
+
+@given(PERMISSIONS, PERMISSIONS)
+def test_what_a_grant_gives_a_skill_is_never_more_than_both_say(one: Permission, two: Permission) -> None:
+    for given_ in (one.under(two), one.by_key(two)):
+        assert given_.within(one)
+        assert given_.within(two)
+    assert one.by_key(two) == two.by_key(one)
+    assert not one.by_key(two).beyond_by_key(one)
+
+
+def test_a_granted_right_to_write_gives_reading_only_to_what_writes() -> None:
+    reads = Permission(fs_read=("${workspace}/**",))
+    writes = Permission(fs_read=("${workspace}/**",), fs_write=("${workspace}/**",))
+    grant = Permission(fs_read=("${workspace}/docs/**",), fs_write=("${workspace}/**",))
+    assert reads.under(grant) == Permission(fs_read=("${workspace}/docs/**",))
+    assert reads.intersect(grant) == reads, "the control: both sets allow reading everything"
+    assert writes.under(grant).fs_write == ("${workspace}/**",)
+    assert Permission(fs_write=("${workspace}/**",)).under(replace(grant, fs_write=())).fs_read == (
+        "${workspace}/docs/**",
+    )
+    assert reads.beyond(grant) == () and reads.beyond_by_key(grant) == ("fs.read: ${workspace}/**",)
+
+
+@pytest.mark.parametrize(("text", "said"), [("/", "written /**"), ("/srv/", "written /srv/**"), ("${data}", "}/**")])
+def test_a_folder_without_its_stars_is_answered_with_them(text: str, said: str) -> None:
+    with pytest.raises(PolicyError, match="a folder is written") as caught:
+        parse_path(text)
+    assert said in str(caught.value)
+    assert parse_path(text.rstrip("/") + "/**")

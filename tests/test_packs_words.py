@@ -74,13 +74,24 @@ def test_what_is_allowed_is_said_gravest_first() -> None:
     ]
 
 
-def test_what_cannot_be_verified_is_said() -> None:
-    words = " / ".join(explain_skill(MANIFEST, "look"))
-    assert words.startswith("external: acts on the world outside / says that it is read")
-    assert 'accept_read = ["look"]' in words
+def test_what_cannot_be_verified_is_said_once() -> None:
+    words = explain_skill(MANIFEST, "look")
+    assert words[:2] == [
+        "external: acts on the world outside",
+        "it declares read, which cannot be verified: it reaches the network "
+        '(accept_read = ["look"] would take it as read)',
+    ]
     accepted = explain_skill(MANIFEST, "look", accept_read=True)
-    assert accepted[0] == "read: changes nothing"
-    assert "cannot be verified" in accepted[1]
+    assert accepted[0] == "read as it declares, which cannot be verified: it reaches the network"
+    assert len(accepted) == len(words) - 1
+
+
+def test_a_skill_is_described_with_what_it_is_given() -> None:
+    asked = MANIFEST.permission()
+    less = Permission.granted({"net": []}, asked)
+    assert "may connect to api.example on port 443" in explain_skill(MANIFEST, "look", grant=asked)
+    assert explain_skill(MANIFEST, "look", grant=less)[0] == "read: changes nothing"
+    assert not any("connect" in line for line in explain_skill(MANIFEST, "look", grant=less))
 
 
 def test_impact_and_understated_effects_are_said() -> None:

@@ -263,12 +263,12 @@ def test_a_machine_that_cannot_confine_stops_the_run(
     assert cell is not None
     strict: Skill = replace(skills["add"], cell=replace(cell, enforcement="kernel"))
 
-    def refuse(spec: CellSpec) -> None:
+    def refuse(spec: CellSpec, client: object) -> None:
         raise CannotConfine(("files: no Landlock",))
 
     with Bench(tmp_path, strict, sandbox=sandbox) as bench:
         with monkeypatch.context() as patch:
-            patch.setattr(sandbox, "cell", refuse)
+            patch.setattr(sandbox, "_new_cell", refuse)
             with pytest.raises(EnforcementError, match="no Landlock") as caught:
                 bench.call("good.add", a=1)
         assert "remit doctor" in caught.value.remedy and "call.started" not in bench.log()

@@ -151,3 +151,14 @@ def test_the_whole_action_is_shown_and_nothing_hides() -> None:
 def test_secret_arguments_are_not_shown() -> None:
     text = question(replace(REQUEST, secret=("note",)))
     assert "END" not in text and "note = (secret)" in text
+
+
+def test_prose_is_broken_between_words_and_arguments_are_not() -> None:
+    rule = "rule no-deleting-at-night"
+    request = replace(REQUEST, source=rule, reason="nothing in this folder is ever deleted without a second look")
+    lines = question(request, columns=50).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("because"))
+    end = next(number for number, line in enumerate(lines) if line.startswith("may reach"))
+    assert end - start > 1 and all(len(line) <= 50 for line in lines[start:end])
+    assert " ".join(line[11:] for line in lines[start:end]) == f"{rule}: {request.reason}"
+    assert any("x" * 5_000 + "END" in line for line in lines)

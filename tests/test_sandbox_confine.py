@@ -134,19 +134,22 @@ RAW = {
 
 @confinement
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
-@pytest.mark.parametrize("arguments", RAW.values(), ids=RAW)
-def test_raw_system_calls_are_refused(sandbox: Sandbox, pack: Path, tmp_path: Path, arguments: str) -> None:
-    code = f"""
+def test_raw_system_calls_are_refused(sandbox: Sandbox, pack: Path, tmp_path: Path) -> None:
+    """Only calls that succeed without confinement prove anything; which those are depends on the machine."""
+    proved = []
+    for name, arguments in RAW.items():
+        code = f"""
 import ctypes, os, socket
 library = ctypes.CDLL(None, use_errno=True)
 if library.syscall({arguments}) < 0:
     raise OSError(ctypes.get_errno(), "refused")
 """
-    control = plain_python(f"import os; os.chdir({str(tmp_path)!r})\n{code}")
-    if control.returncode != 0:
-        pytest.skip("vacuous: it fails without confinement, too")
-    with sandbox.borrow(spec_of(pack, confined=True), "s") as cell:
-        assert "refused" in run(cell, code).error
+        if plain_python(f"import os; os.chdir({str(tmp_path)!r})\n{code}").returncode != 0:
+            continue
+        with sandbox.borrow(spec_of(pack, confined=True), "s") as cell:
+            assert "refused" in run(cell, code).error, name
+        proved.append(name)
+    assert len(proved) > len(RAW) // 2, proved
 
 
 @confinement

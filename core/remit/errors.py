@@ -6,6 +6,7 @@ RemitError
 │   ├── ManifestError     a pack's manifest is missing or wrong
 │   ├── SchemaError       a skill's JSON Schema is outside the accepted set
 │   ├── PackError         a pack cannot be used
+│   │   └── UnknownPack   no installed pack has this name (exit code 2)
 │   ├── DeploymentError   remit.toml is missing or wrong
 │   │   └── NotTrusted    nobody has accepted this deployment yet
 │   ├── LockError         remit.lock is missing, unreadable or does not fit
@@ -25,7 +26,10 @@ from __future__ import annotations
 class RemitError(Exception):
     """Base of every error that Remit raises on purpose.
 
+    As text it is the message followed by the remedy, so that a traceback shows both.
+
     Attributes:
+        message: what happened, to which pack and skill.
         remedy: what to do next, one line or command; empty when there is nothing to add.
         exit_code: the exit code of the command line (see README, "Exit codes").
     """
@@ -33,8 +37,12 @@ class RemitError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
+        self.message = message
         self.remedy = remedy
         super().__init__(message)
+
+    def __str__(self) -> str:
+        return f"{self.message} (next: {self.remedy})" if self.remedy else self.message
 
 
 class SetupError(RemitError):
@@ -67,12 +75,26 @@ class PackError(SetupError):
         super().__init__(message, remedy=remedy)
 
 
+class UnknownPack(PackError):
+    """No installed pack has this name: it is misspelt, or not installed."""
+
+    exit_code = 2
+
+
 class DeploymentError(SetupError):
     """A `remit.toml` is missing, unreadable, or says something unknown."""
 
 
 class NotTrusted(DeploymentError):
-    """Nobody has accepted this deployment on this machine yet."""
+    """Nobody has accepted this deployment, as it is now, on this machine yet.
+
+    Attributes:
+        exit_code: 4 when a change since widens rights, 5 when it cannot be ranked, else 1.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", exit_code: int = 1) -> None:
+        super().__init__(message, remedy=remedy)
+        self.exit_code = exit_code
 
 
 class LockError(SetupError):

@@ -43,6 +43,7 @@ class Skill:
         hash: of the locked skill: table, description, schema and pack files.
         version: of the pack.
         confined: False for skills that run in the host process.
+        withheld: the mode of the deployment takes it away: a model never hears of it, every call is denied.
     """
 
     pack: str
@@ -70,6 +71,7 @@ class Skill:
     hash: str = ""
     version: str = ""
     confined: bool = True
+    withheld: bool = False
 
     @property
     def full(self) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import secrets
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from remit.errors import DeploymentError
+from remit.state_root import VARIABLE as VARIABLE
+from remit.state_root import state_root_path
 
-VARIABLE = "REMIT_STATE"
 _KEY_BYTES = 32
 
 
@@ -39,24 +38,7 @@ def state_root() -> Path:
     Raises:
         DeploymentError: neither gives an absolute path (a user without a home).
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    root = Path(given) if given else _usual_place()
-    if root is None or not root.is_absolute():
-        what = "there is no home folder to keep it in" if root is None else f"not {str(root)!r}"
-        raise DeploymentError(
-            f"the state folder must be an absolute path: {what}",
-            remedy=f"set {VARIABLE} to an absolute path that only you can write",
-        )
-    return root
-
-
-def _usual_place() -> Path | None:
-    from platformdirs import user_state_path
-
-    try:
-        return user_state_path("remit", appauthor=False)
-    except RuntimeError:
-        return None
+    return Path(state_root_path())
 
 
 def private_folder(path: Path) -> Path:
@@ -110,7 +92,7 @@ def open_state(folder: Path) -> StateFolder:
     identity = _identity(folder)
     private_folder(root / "deployments")
     private_folder(root / "folders")
-    name = secrets.token_hex(16)
+    name = os.urandom(16).hex()
     path = private_folder(root / "deployments" / name)
     write_private(path / "folder.json", json.dumps(identity).encode())
     index = _index(root, identity)
@@ -121,7 +103,7 @@ def open_state(folder: Path) -> StateFolder:
 
 def data_folder(state: StateFolder, pack: str, principal: str) -> Path:
     """Return the folder `${data}` of one pack and principal, made where it is missing."""
-    who = hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    who = _hashed(principal)[:16]
     folder = private_folder(state.path / "data")
     return private_folder(private_folder(folder / pack) / who)
 
@@ -135,7 +117,7 @@ def person_key() -> bytes:
     path = private_folder(state_root()) / "key"
     try:
         if not path.exists():
-            _place_once(path, secrets.token_bytes(_KEY_BYTES))
+            _place_once(path, os.urandom(_KEY_BYTES))
         key = path.read_bytes()
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
@@ -146,9 +128,30 @@ def person_key() -> bytes:
 
 def write_private(path: Path, data: bytes) -> None:
     """Put `data` at `path` in one step, mode 0600; readers see the old file or the new one."""
+    replace_file(path, data, mode=0o600)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Put `data` at `path` in one step; readers see the old file or the new one.
+
+    The draft beside it is a new file of a name that nobody can guess: in a folder that came from
+    somebody else, such as a cloned repository, a link could wait there and lead elsewhere.
+
+    Args:
+        path: what to replace.
+        data: its new content.
+        mode: its permissions; None for those of the old file, else the usual ones.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     part = _beside(path)
+    if mode is None and path.exists():
+        mode = stat.S_IMODE(path.stat().st_mode) & 0o777
     try:
-        _write_new(part, data)
+        _write_new(part, data, 0o666 if mode is None else 0o600)
+        if mode is not None:
+            part.chmod(mode)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -168,11 +171,11 @@ def _place_once(path: Path, data: bytes) -> bool:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    return path.with_name(f".{path.name}.{os.urandom(6).hex()}")
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _write_new(path: Path, data: bytes, mode: int = 0o600) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
@@ -190,7 +193,13 @@ def _identity(folder: Path) -> dict[str, Any]:
 
 def _index(root: Path, identity: dict[str, Any]) -> Path:
     text = json.dumps(identity, sort_keys=True)
-    return root / "folders" / hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return root / "folders" / _hashed(text)
+
+
+def _hashed(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _is_id(name: str) -> bool:

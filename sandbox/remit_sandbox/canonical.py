@@ -98,6 +98,8 @@ def _text(value: str) -> Any:
 
 
 def _name(key: Any) -> str:
+    if type(key) is str and key.isascii():
+        return "$" + key if key.startswith("$") else key
     text = key if isinstance(key, str) else f"{type(key).__name__}:{key!r}"
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if safe != text:

@@ -24,6 +24,7 @@ Progress = Callable[[str], None]
 _BUFFER = 1024 * 1024
 _JOINED = 64 * 1024
 _OVERHEAD = 64 * 1024
+_READS_IN_A_ROW = 8
 
 
 class Cell:
@@ -92,12 +93,14 @@ class Cell:
             "pack": spec.pack,
             "package": spec.package,
             "location": spec.location,
+            "digests": dict(spec.digests),
             "paths": list(spec.paths),
             "settings": dict(spec.settings),
             "secrets": dict(spec.secrets),
             "workspace": spec.workspace,
             "data": spec.data,
-            "cwd": spec.workspace or self.tmp,
+            "cwd": spec.cwd or self.tmp,
+            "readable": [*spec.rights.read, *spec.rights.write],
             "env": dict(spec.rights.env),
             "net": bool(spec.rights.net),
             "result_limit": spec.rights.limits.result,
@@ -252,6 +255,7 @@ class Cell:
         loop = asyncio.get_running_loop()
         for part in _parts(exchange.outgoing):
             await loop.sock_sendall(self._socket, part)
+        reads = 0
         while True:
             data = await loop.sock_recv(self._socket, exchange.wanted())
             if not data:
@@ -261,10 +265,17 @@ class Cell:
                 _tell(exchange, on_progress)
             if answer is not None:
                 return answer
+            reads += 1
+            if reads % _READS_IN_A_ROW == 0:
+                await asyncio.sleep(0)  # reading what is there already never yields: a flood would hold the loop
 
     def _send(self, outgoing: tuple[bytes, bytes], deadline: float) -> None:
         for part in _parts(outgoing):
-            left = memoryview(part)
+            try:
+                sent = self._socket.send(part)
+            except BlockingIOError:
+                sent = 0
+            left = memoryview(part)[sent:] if sent < len(part) else b""
             while left:
                 try:
                     left = left[self._socket.send(left) :]
@@ -278,7 +289,9 @@ class Cell:
             raise TimeoutError
 
     def _receive(self, size: int, deadline: float) -> bytes:
-        if not self._poll.poll(_milliseconds(deadline)):
+        milliseconds = _milliseconds(deadline)
+        # With a flood there is always something to read: it must not outlast the deadline.
+        if not self._poll.poll(milliseconds) or not milliseconds:
             raise TimeoutError
         data = self._socket.recv(size)
         if not data:
@@ -349,11 +362,13 @@ def _number() -> int:
 
 
 def _parts(outgoing: tuple[bytes, bytes]) -> tuple[bytes, ...]:
-    return (b"".join(outgoing),) if len(outgoing[1]) < _JOINED else outgoing
+    header, body = outgoing
+    return (header + body,) if len(body) < _JOINED else outgoing
 
 
 def _milliseconds(deadline: float) -> int:
-    return max(0, math.ceil((deadline - time.monotonic()) * 1000))
+    left = math.ceil((deadline - time.monotonic()) * 1000)
+    return left if left > 0 else 0
 
 
 def _tell(exchange: Exchange, on_progress: Progress | None) -> None:

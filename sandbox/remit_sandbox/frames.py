@@ -27,6 +27,8 @@ DEPTH = 64
 _READ = 64 * 1024
 _SMALL = 16 * 1024
 _MOST_OBJECTS = 20_000
+_TEXT = {str}
+_Packer, _unpack = msgpack.Packer, msgpack.unpackb
 
 
 def encode(message: Mapping[str, Any], *, limit: int = TO_CELL) -> tuple[bytes, bytes]:
@@ -36,7 +38,7 @@ def encode(message: Mapping[str, Any], *, limit: int = TO_CELL) -> tuple[bytes, 
         ProtocolError: when the frame would be longer than `limit` bytes or cannot be written.
     """
     try:
-        body = cast(bytes, msgpack.packb(message, use_bin_type=True))
+        body = cast(bytes, _Packer(use_bin_type=True, buf_size=_SMALL).pack(message))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"this cannot be sent: {error}") from None
     if len(body) > limit:
@@ -53,10 +55,10 @@ def decode(body: bytes | bytearray | memoryview) -> Message:
     if len(body) > _SMALL:
         _walk(memoryview(body))
     try:
-        message = msgpack.unpackb(body, raw=False, strict_map_key=True, ext_hook=_no_extension, timestamp=0)
+        message = _unpack(body, raw=False, strict_map_key=True, ext_hook=_no_extension, timestamp=0)
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
         raise ProtocolError(f"a frame is not msgpack: {type(error).__name__}") from None
-    if type(message) is not dict or not all(type(key) is str for key in message):
+    if type(message) is not dict or set(map(type, message)) - _TEXT:
         raise ProtocolError("a frame holds no map with text keys")
     return message
 
@@ -71,6 +73,8 @@ class FrameReader:
     Args:
         limit: longest body that is taken, in bytes.
     """
+
+    __slots__ = ("_buffer", "limit")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -92,9 +96,9 @@ class FrameReader:
             ProtocolError: when the frame is too long or not of the known form.
         """
         if not self._buffer and len(data) >= HEADER:
-            end = HEADER + int.from_bytes(data[:HEADER], "big")
-            if len(data) == end <= self.limit + HEADER:
-                return decode(memoryview(data)[HEADER:])
+            length = int.from_bytes(data[:HEADER], "big")
+            if len(data) - HEADER == length <= self.limit:
+                return decode(data[HEADER:])
         self._buffer += data
         if len(self._buffer) < HEADER:
             return None
@@ -128,8 +132,10 @@ class Exchange:
         ProtocolError: when the request cannot be sent, or bytes came before it.
     """
 
+    __slots__ = ("_number", "_reader", "outgoing", "progress")
+
     def __init__(self, reader: FrameReader, request: Mapping[str, Any], number: int, *, limit: int = TO_CELL) -> None:
-        if reader.pending:
+        if reader._buffer:
             raise ProtocolError("bytes came before the request")
         self.outgoing = encode({**request, "id": number}, limit=limit)
         self.progress: list[str] = []
@@ -148,18 +154,16 @@ class Exchange:
         """
         message = self._reader.feed(data)
         while message is not None:
-            if message.get("id") != self._number or type(message.get("id")) is not int:
+            number = message.get("id")
+            if number != self._number or type(number) is not int:
                 raise ProtocolError("a frame answers no request")
             if message.get("op") != "progress":
-                return self._finish(message)
+                if self._reader._buffer:
+                    raise ProtocolError("bytes came after the answer")
+                return message
             self.progress.append(str(message.get("text", ""))[:2000])
             message = self._reader.feed(b"") if self._reader.pending else None
         return None
-
-    def _finish(self, message: Message) -> Message:
-        if self._reader.pending:
-            raise ProtocolError("bytes came after the answer")
-        return message
 
 
 _FIXED = {0xC0: 0, 0xC2: 0, 0xC3: 0, 0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8}

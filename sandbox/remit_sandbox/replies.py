@@ -11,6 +11,7 @@ from remit_sandbox.errors import ProtocolError
 from remit_sandbox.frames import Message
 from remit_sandbox.values import Described, FieldError, FollowUp, Output, Reply
 
+_RESULT = vars(Reply(kind="result"))
 _LINE = 2_000
 _TRACEBACK = 20_000
 _MOST_ERRORS = 100
@@ -23,10 +24,11 @@ def reply_of(message: Message, duration: float) -> Reply:
     Raises:
         ProtocolError: when the message has not one of the known forms.
     """
-    op = message["op"] if type(message.get("op")) is str else ""
+    op = message.get("op")
+    if type(op) is not str:
+        raise ProtocolError("a cell's answer has no kind")
     if op == "result":
-        follow_ups = _follow_ups(message.get("follow_ups"))
-        return Reply(kind="result", text=_bytes(message, "text"), follow_ups=follow_ups, duration=duration)
+        return _result(_bytes(message, "text"), _follow_ups(message.get("follow_ups")), duration)
     if op == "converted":
         return Reply(kind="result", duration=duration)
     if op == "invalid":
@@ -35,6 +37,13 @@ def reply_of(message: Message, duration: float) -> Reply:
         error, trace = _text(message, "error", _LINE), _text(message, "traceback", _TRACEBACK)
         return Reply(kind="failed", error=error, traceback=trace, duration=duration)
     raise ProtocolError(f"a cell answered {op[:40]!r}")
+
+
+def _result(text: bytes, follow_ups: tuple[FollowUp, ...], duration: float) -> Reply:
+    """Make the reply of a call that went well; filling in seven frozen fields one by one costs as much as decoding."""
+    reply = object.__new__(Reply)
+    reply.__dict__.update(_RESULT, text=text, follow_ups=follow_ups, duration=duration)
+    return reply
 
 
 def described_of(message: Message) -> dict[str, Described]:
@@ -109,7 +118,7 @@ def _pair_of_text(value: object) -> tuple[str, str]:
 
 
 def _follow_ups(value: object) -> tuple[FollowUp, ...]:
-    if value is None:
+    if not value and (value is None or type(value) is list):
         return ()
     if type(value) is not list or len(value) > _MOST_FOLLOW_UPS:
         raise ProtocolError(f"a cell may ask for at most {_MOST_FOLLOW_UPS} follow-up calls")

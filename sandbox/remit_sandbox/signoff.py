@@ -98,9 +98,7 @@ class SignoffRequest:
     @property
     def digest(self) -> str:
         """SHA-256 over the action, the nonce and the expiry, 64 hexadecimal digits."""
-        return digest(
-            {"request": 1, "action": vars(self.action), "nonce": self.nonce, "expires": self.expires}
-        )
+        return digest({"request": 1, "action": vars(self.action), "nonce": self.nonce, "expires": self.expires})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,11 +84,14 @@ class CellSpec:
         package: the top-level package that holds handlers and post-hooks.
         location: folder that contains the package, which is then imported from there whatever else
             `paths` hold; None when the package is found on `paths`.
+        digests: SHA-256 by path below `location`; when there are any, no module of the package is
+            loaded whose file has another one, so that what was checked is what runs.
         paths: folders put on `sys.path` as plain paths (no `.pth` is read).
         rights: what the cell may do.
         settings: the pack's settings.
         secrets: logical name to value; sent in the first frame, never logged.
-        workspace: the deployment's workspace, None when it may not be read as a whole.
+        workspace: the deployment's workspace, None when the cell has no right in it.
+        cwd: the working directory; None for the cell's temporary folder.
         data: the pack's own folder, None when it has none.
         isolation: see `Isolation`.
         enforcement: see `Enforcement`.
@@ -98,11 +101,13 @@ class CellSpec:
     pack: str
     package: str
     location: str | None = None
+    digests: Mapping[str, str] = field(default_factory=dict, repr=False)
     paths: tuple[str, ...] = ()
     rights: Rights = field(default_factory=Rights)
     settings: Mapping[str, Any] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     workspace: str | None = None
+    cwd: str | None = None
     data: str | None = None
     isolation: Isolation = "warm"
     enforcement: Enforcement = "kernel"

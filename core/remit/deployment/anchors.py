@@ -33,9 +33,15 @@ def workspace_of(folder: Path, written: str) -> Path:
         written: what `workspace` says, relative to the folder or absolute.
 
     Raises:
-        DeploymentError: it would hold a `remit.toml`.
+        DeploymentError: it would hold a `remit.toml`, or it is written relative to the deployment and a
+            link leads elsewhere: what was accepted says `workspace`, and a link can be changed later.
     """
     real = Path(os.path.realpath(folder / written))
+    if not os.path.isabs(written) and str(real) != os.path.normpath(folder / written):
+        raise DeploymentError(
+            f"the workspace {written} is reached through a symbolic link, to {real}",
+            remedy=f'write where it is: workspace = "{real}"',
+        )
     if folder.is_relative_to(real) or (real / CONFIG_NAME).exists():
         raise DeploymentError(
             f"the workspace {real} holds a {CONFIG_NAME}",

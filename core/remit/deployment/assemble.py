@@ -16,6 +16,7 @@ from remit.deployment.rights import PackGrant, check_protected, pack_grant
 from remit.deployment.skills import PackParts, Site, pack_skills
 from remit.deployment.source import CONFIG_NAME, line_of, parse_toml
 from remit.errors import DeploymentError, PackError, PolicyError, RemitError
+from remit.packs.hashes import file_digests
 from remit.packs.installed import InstalledPack, Inventory, PackProblem
 from remit.packs.lock import Lock, LockedPack, drift, lock_pack, widened
 from remit.packs.manifest import Manifest, read_manifest
@@ -106,13 +107,13 @@ def assemble(ground: Ground) -> Assembled:
         found = pack_skills(packs[name], _site(name, ground))
         skills.update((skill.full, skill) for skill in found.skills)
         problems += found.problems
-        notes += found.notes
+        notes += (*packs[name].notes, *found.notes)
     _required(ground.config, problems)
     return Assembled(skills=skills, problems=tuple(problems), notes=tuple(notes), packs=packs, errors=errors)
 
 
 def _left_out(name: str, error: RemitError, inventory: Inventory) -> PackProblem:
-    reason = str(error).removeprefix(f"pack {name}: ").removeprefix(f"pack {name} ")
+    reason = error.message.removeprefix(f"pack {name}: ").removeprefix(f"pack {name} ")
     installed = inventory.packs.get(name)
     known = {problem.pack: problem.distribution for problem in inventory.problems}
     distribution = installed.distribution if installed else known.get(name, "")
@@ -162,11 +163,20 @@ def _parts(name: str, pack: PackConfig, ground: Ground) -> PackParts:
     manifest = read_manifest(installed.manifest, package=installed.package)
     grant = pack_grant(manifest, pack, ground.upper.get(name, {}))
     try:
-        locked = _locked(installed, manifest, grant, ground)
+        digests = {} if installed.editable else file_digests(installed)
+        locked, notes = _locked(installed, manifest, grant, ground, digests)
     except OSError as error:
         raise PackError(f"one of its files cannot be read: {error.strerror or error}") from error
     check_protected(name, grant.grant, {"workspace": ground.workspace}, protected_paths(ground.folder))
-    return PackParts(installed=installed, manifest=manifest, locked=locked, config=pack, grant=grant)
+    return PackParts(
+        installed=installed,
+        manifest=manifest,
+        locked=locked,
+        config=pack,
+        grant=grant,
+        notes=notes,
+        digests=digests,
+    )
 
 
 def _installed(name: str, ground: Ground) -> InstalledPack:
@@ -183,8 +193,10 @@ def _installed(name: str, ground: Ground) -> InstalledPack:
     )
 
 
-def _locked(installed: InstalledPack, manifest: Manifest, grant: PackGrant, ground: Ground) -> LockedPack:
-    """Return what is locked; a pack in development is derived anew, within what was accepted.
+def _locked(
+    installed: InstalledPack, manifest: Manifest, grant: PackGrant, ground: Ground, digests: Mapping[str, str]
+) -> tuple[LockedPack, tuple[str, ...]]:
+    """Return what is locked; a pack in development is derived anew, within what was accepted, with notes.
 
     Raises:
         RemitError: not locked, drifted, or wider than what was accepted.
@@ -193,11 +205,11 @@ def _locked(installed: InstalledPack, manifest: Manifest, grant: PackGrant, grou
     locked = ground.lock.packs.get(manifest.name)
     if locked is None:
         raise DeploymentError("it is not locked", remedy=f"run `remit packs enable {manifest.name}`")
-    changed = drift(installed, manifest, locked)
+    changed = drift(installed, manifest, locked, digests)
     if changed:
         raise DeploymentError(f"it differs from remit.lock: {'; '.join(changed)}", remedy=again)
     if not installed.editable:
-        return locked
+        return locked, ()
     wider = widened(manifest, locked)
     if wider:
         raise DeploymentError(f"it is wider than what was accepted: {'; '.join(wider)}", remedy=again)
@@ -209,7 +221,9 @@ def _locked(installed: InstalledPack, manifest: Manifest, grant: PackGrant, grou
         settings=grant.settings,
         enforcement=ground.config.defaults.enforcement,
     )
-    return lock_pack(installed, manifest, described)
+    said = ((name, note) for name, one in described.items() for note in one.notes)
+    notes = tuple(f"pack {manifest.name}: skill {name}: {note}" for name, note in said)
+    return lock_pack(installed, manifest, described), notes
 
 
 def _site(pack: str, ground: Ground) -> Site:

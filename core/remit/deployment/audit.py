@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from remit.deployment.deployment import Deployment
-from remit.policy.decide import FLOORS
+from remit.policy.decide import decide
+from remit.policy.rules import Rule, Rules, Scene
 from remit.skills import RESERVED_PACK, Skill
-from remit.values import Effect, Verdict, strictest
+from remit.values import Effect, Verdict
 from remit_sandbox.values import Enforced
 
 
@@ -28,9 +29,9 @@ class AuditRow:
         grant: what it is given.
         right: permission, grant and mode together.
         private_net: hosts of the right whose non-public addresses are allowed.
-        verdict: of a call that no argument-dependent rule speaks about.
+        verdict: of a call that only rules without conditions speak about.
         source: where that verdict comes from.
-        rules: rules that may speak about it, too, depending on arguments and scene.
+        rules: rules that may speak about it, too, depending on arguments, scene or who asks.
         enforcement: right to who enforces it on this machine.
         confined: False for what runs in the host.
         dev: an editable install, derived anew per run.
@@ -97,7 +98,7 @@ def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str]) -> Audit
         private_net=skill.cell.rights.private_net if skill.cell else (),
         verdict=verdict,
         source=source,
-        rules=tuple(rule.id for rule in deployment.rules.about(skill)),
+        rules=tuple(rule.id for rule in deployment.rules.about(skill) if not _unconditional(rule)),
         enforcement=dict(held) if skill.confined else {"all": "not enforced"},
         confined=skill.confined,
         dev=bool(parts and parts.installed.editable),
@@ -105,12 +106,15 @@ def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str]) -> Audit
 
 
 def _verdict(skill: Skill, deployment: Deployment) -> tuple[Verdict, str]:
+    """Return the verdict of a call that only rules without conditions speak about, and where it comes from."""
     if skill.pack == RESERVED_PACK:
         return "allow", "host skill"
-    base = deployment.config.defaults.verdict(skill.effect)
-    floors = {f"impact {impact}": FLOORS[impact] for impact in skill.impact}
-    strict = strictest([base, *floors.values()])
-    for source, verdict in sorted(floors.items()):
-        if verdict == strict:
-            return verdict, source
-    return base, f"default {skill.effect}"
+    always = tuple(rule for rule in deployment.rules.about(skill) if _unconditional(rule))
+    decision = decide(skill, {}, Rules(rules=always, defaults=deployment.rules.defaults), Scene())
+    return decision.verdict, decision.source
+
+
+def _unconditional(rule: Rule) -> bool:
+    """Whether a rule speaks about every call of the skills that it means."""
+    match = rule.match.config
+    return not match.arguments and match.asked_by is None and rule.unless is None and rule.when is None

@@ -20,6 +20,7 @@ from remit.values import VERDICTS
 Rank = Literal["same", "narrows", "unranked", "widens"]
 """What an edit does to rights: nothing, only less, nobody can say, more."""
 
+_LONGEST = 200
 _RANKED = {"defaults", "packs", "rules"}
 _RANKED_OF_PACK = {"enabled", "skills", "grant", "accept_read"}
 
@@ -49,6 +50,11 @@ class Changes:
     def needs_trust(self) -> bool:
         """Whether a person has to accept it."""
         return self.rank in ("widens", "unranked")
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that these changes stop: 4 widens, 5 cannot be ranked, else 1."""
+        return {"widens": 4, "unranked": 5}.get(self.rank, 1)
 
     def lines(self, *ranks: Rank) -> tuple[str, ...]:
         """The differences of these ranks (all when none is given), in words."""
@@ -126,7 +132,7 @@ def _pack(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_lock:
     for key in type(now).model_fields:
         if key not in _RANKED_OF_PACK and getattr(was, key) != getattr(now, key):
             shown = "from" if key == "from_" else key
-            yield Change(rank="unranked", line=f"packs.{name}.{shown} differs")
+            yield _unranked(f"packs.{name}.{shown}", getattr(was, key), getattr(now, key))
 
 
 def _grants(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_lock: Lock) -> Iterator[Change]:
@@ -135,9 +141,9 @@ def _grants(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_loc
         if was.grant != now.grant:
             yield Change(rank="unranked", line=f"packs.{name}.grant differs and cannot be read")
         return
-    for line in after.beyond(before):
+    for line in after.beyond_by_key(before):
         yield _change(True, f"pack {name} is granted {line}")
-    for line in before.beyond(after):
+    for line in before.beyond_by_key(after):
         yield _change(False, f"pack {name} is no longer granted {line}")
 
 
@@ -170,8 +176,22 @@ def _others(old: Config, new: Config) -> Iterator[Change]:
             continue
         parts = type(after).model_fields if isinstance(after, BaseModel) else {}
         changed = [part for part in parts if getattr(before, part) != getattr(after, part)]
-        for part in changed or [""]:
-            yield Change(rank="unranked", line=f"{key}.{part} differs".replace(". ", " "))
+        for part in changed:
+            yield _unranked(f"{key}.{part}", getattr(before, part), getattr(after, part))
+        if not changed:
+            yield _unranked(key, before, after)
+
+
+def _unranked(key: str, before: object, after: object) -> Change:
+    return Change(rank="unranked", line=f"{key}: {_shown(before)} becomes {_shown(after)}")
+
+
+def _shown(value: object) -> str:
+    """Write a value as one line; what a file does not say is `nothing`."""
+    if value is None or value in ("", (), {}):
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 def _toml(value: object) -> str:

@@ -50,7 +50,8 @@ class ModelConfig(Closed):
         tag: tag of the tagged dialect.
         examples: show few-shot examples to text dialects.
         context_length: tokens that fit into the model; None for unknown.
-        max_tokens: most tokens of one reply; None for the endpoint's own limit.
+        max_tokens: most tokens of one reply; None for the endpoint's own limit, in text dialects for
+            2048 or half of the context.
         temperature: sampling temperature.
         timeout: seconds that one request may take.
     """

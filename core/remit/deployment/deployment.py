@@ -39,7 +39,7 @@ class Deployment:
         state_folder: where its state lies.
         id: its id in the state.
         read_only: the mode.
-        skills: full name to skill: enabled, locked, undrifted, visible in this mode.
+        skills: full name to skill: enabled, locked, undrifted; those that the mode takes away are withheld.
         problems: packs and skills that were left out, with reason and remedy.
         notes: what of the configuration gives nothing here, and why.
         standing: who accepted it.
@@ -169,7 +169,14 @@ class Deployment:
     def _load_rules(self) -> Rules:
         from remit.policy.rules import Rules
 
-        return Rules.load(self.config.rules, self.config.defaults, skills=self.skills)
+        return Rules.load(
+            self.config.rules,
+            self.config.defaults,
+            skills=self.skills,
+            folder=self.folder,
+            anchors={"workspace": str(self.workspace)},
+            incomplete=bool(self.problems),
+        )
 
     def _ground(self, files: DeploymentFiles, layers: Layers, state: StateFolder) -> Ground:
         return Ground(

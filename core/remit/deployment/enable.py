@@ -20,12 +20,12 @@ from remit.deployment.rights import PackGrant, check_protected, pack_grant
 from remit.deployment.site_folders import site_folders
 from remit.deployment.trust import Standing, require, standing
 from remit.deployment.wishes import Wishes, table_values
-from remit.errors import DeploymentError
+from remit.errors import DeploymentError, PackError
 from remit.packs.describe import SkillDescription
 from remit.packs.discovery import discover
 from remit.packs.installed import InstalledPack
 from remit.packs.lock import lock_pack
-from remit.packs.manifest import Manifest, read_manifest
+from remit.packs.manifest import AUTHORS_TURN, Manifest, read_manifest
 from remit.state_folder import find_state
 from remit_sandbox.values import Enforcement
 
@@ -46,6 +46,7 @@ def enable(
     paths: Sequence[str] | None = None,
     sandbox: Sandbox | None = None,
     managed: Path = MANAGED_FILE,
+    following: Proposal | None = None,
 ) -> Proposal:
     """Propose to enable an installed pack, or to lock it again after an upgrade.
 
@@ -65,15 +66,18 @@ def enable(
         paths: site folders; None for this interpreter's own.
         sandbox: used to describe; None makes one for the purpose.
         managed: the managed file.
+        following: a proposal that will be applied before this one.
 
     Raises:
         NotTrusted: nobody has accepted the deployment yet.
-        PackError: no such pack, or it cannot be described.
+        PackError: no such pack, it cannot be described, or none of the chosen skills can be used.
         PolicyError: the grant is wider than the permission, or opens something protected.
         UsageError: a skill that the pack does not have.
     """
     files = read_files(folder)
     require(_standing(files, managed), files.folder)
+    if following is not None:
+        files = planned_files(following.before, following.text, following.lock)
     installed = discover(paths, sources=_sources(files)).get(pack)
     manifest = read_manifest(installed.manifest, package=installed.package)
     wishes = Wishes(
@@ -95,7 +99,14 @@ def enable(
     locked = lock_pack(installed, manifest, described, before=before)
     after = planned_files(files, text, files.lock.with_pack(manifest.name, locked))
     shown = Described(installed=installed, manifest=manifest, table=table, given=given, skills=described)
+    _some_usable(shown)
     return describing(shown, files, after)
+
+
+def _some_usable(pack: Described) -> None:
+    if pack.refused and not pack.usable:
+        reasons = "; ".join(f"skill {name}: {why}" for name, why in pack.refused.items())
+        raise PackError(f"pack {pack.manifest.name} has no skill that can be used: {reasons}", remedy=AUTHORS_TURN)
 
 
 def disable(folder: str | Path, pack: str, *, managed: Path = MANAGED_FILE) -> Proposal:

@@ -11,6 +11,7 @@ from remit.deployment.load import ConfigFile, load_config
 from remit.deployment.source import CONFIG_NAME, LOCK_NAME
 from remit.errors import DeploymentError, LockError
 from remit.packs.lock import Lock, parse_lock
+from remit.state_folder import replace_file
 
 MAX_LOCK_BYTES = 32 * 1024 * 1024
 
@@ -104,14 +105,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         DeploymentError: it cannot be written.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        mode = path.stat().st_mode & 0o777 if path.exists() else None
-        part.write_bytes(data)
-        if mode is not None:
-            part.chmod(mode)
-        part.replace(path)
+        replace_file(path, data)
     except OSError as error:
         raise DeploymentError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from remit.packs.installed import fold
+from remit.packs.folding import fold
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _MOST_BYTES = 1024 * 1024
+_FACT = re.compile(r'packs\.([a-z0-9_]+)\.(version = "[^"]*"|editable = true)')
 
 
 def enabled_packs(folder: str | Path = ".") -> dict[str, bool] | None:
@@ -15,11 +21,12 @@ def enabled_packs(folder: str | Path = ".") -> dict[str, bool] | None:
 
     For display only: whether a pack can really be used is for `Deployment.open` to say.
     """
-    path = Path(folder) / "remit.toml"
+    path = os.path.join(folder, "remit.toml")
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        if not os.path.isfile(path) or os.path.getsize(path) > _MOST_BYTES:
             return None
-        packs = tomllib.loads(path.read_text("utf-8-sig")).get("packs", {})
+        with open(path, encoding="utf-8-sig") as file:
+            packs = tomllib.loads(file.read()).get("packs", {})
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(packs, dict):
@@ -28,3 +35,39 @@ def enabled_packs(folder: str | Path = ".") -> dict[str, bool] | None:
         fold(name).replace("-", "_"): isinstance(pack, dict) and pack.get("enabled") is True
         for name, pack in packs.items()
     }
+
+
+def locked_versions(folder: str | Path = ".") -> dict[str, str]:
+    """Return pack to the version that `remit.lock` holds, empty for a pack in development, which it does not hold.
+
+    For display only, as `enabled_packs`: files may have changed under the same version.
+    """
+    versions: dict[str, str] = {}
+    try:
+        with open(os.path.join(folder, "remit.lock"), encoding="utf-8-sig", errors="replace") as file:
+            facts = [found for line in file if (found := _FACT.match(line))]
+    except OSError:
+        return {}
+    for fact in sorted(facts, key=lambda fact: fact[2], reverse=True):
+        versions[fact[1]] = fact[2].partition('"')[2][:-1]
+    return versions
+
+
+def state_of(pack: str, installed: tuple[str, bool] | None, enabled: dict[str, bool], locked: dict[str, str]) -> str:
+    """Say in a word or two how a pack stands in a deployment.
+
+    Args:
+        pack: its name.
+        installed: version, and whether it is a development install; None when it is not installed.
+        enabled: of `enabled_packs`.
+        locked: of `locked_versions`.
+    """
+    if not enabled.get(pack):
+        return "disabled"
+    if installed is None:
+        return "enabled, NOT INSTALLED"
+    if pack not in locked:
+        return "enabled, NOT LOCKED"
+    version, development = installed
+    changed = locked[pack] != version and not development
+    return f"enabled, CHANGED (locked: {locked[pack] or 'dev'})" if changed else "enabled"

@@ -108,7 +108,7 @@ class InitProposal:
                 enable(self.folder, name, paths=paths).apply()
                 enabled.append(name)
             except RemitError as error:
-                problems.append(PackProblem(pack=name, distribution="", reason=str(error), remedy=error.remedy))
+                problems.append(PackProblem(pack=name, distribution="", reason=error.message, remedy=error.remedy))
         return Started(path=path, enabled=tuple(enabled), problems=tuple(problems))
 
 

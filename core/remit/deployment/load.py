@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from remit.deployment.config import Config
 from remit.deployment.source import config_text, line_of, parse_toml, read_config_bytes
 from remit.errors import DeploymentError
+from remit.packs.complaints import key_path, wrong_value
 
 Key = tuple[str | int, ...]
 _MOST_ERRORS = 8
@@ -61,17 +62,24 @@ def parse_config(text: str, path: Path) -> Config:
 
 def _explain(error: ValidationError, text: str, path: Path, table: Mapping[str, Any]) -> Iterator[str]:
     """Say each error without repeating the value that was written: it may be a secret."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
+    found = error.errors(include_url=False)
     for one in found[:_MOST_ERRORS]:
         key = _written(one["loc"], table)
         line = line_of(text, key)
         where = f"{path}:{line}" if line else str(path)
         if one["type"] == "extra_forbidden":
-            yield f"{where}: unknown key `{spell(key)}`{_suggestion(key)}"
+            yield f"{where}: unknown key `{spell(key)}`{_suggestion(key)}{_of_rule(key, table)}"
         else:
-            yield f"{where}: `{spell(key)}`: {one['msg'].removeprefix('Value error, ')}"
+            yield f"{where}: `{spell(key)}`: {wrong_value(one)}{_of_rule(key, table)}"
     if len(found) > _MOST_ERRORS:
         yield f"... and {len(found) - _MOST_ERRORS} more"
+
+
+def _of_rule(key: Key, table: Mapping[str, Any]) -> str:
+    """Name the rule that a key belongs to; its number alone makes people count."""
+    if len(key) < 2 or key[0] != "rule" or not isinstance(key[1], int):
+        return ""
+    return f" ({key_path(key[:2], table)})"
 
 
 def _written(location: Sequence[str | int], table: Mapping[str, Any]) -> Key:
@@ -89,10 +97,13 @@ def _written(location: Sequence[str | int], table: Mapping[str, Any]) -> Key:
 
 
 def spell(key: Sequence[str | int]) -> str:
-    """Write a key path as people do: `packs.files.grant.fs.read`, `rule[0].match`."""
+    """Write a key path as people do: `packs.files.grant.fs.read`, `rule.match` (which rule is said apart)."""
     text = ""
-    for part in key:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    for number, part in enumerate(key):
+        if isinstance(part, int):
+            text += "" if number == 1 and key[0] == "rule" else f"[{part}]"
+        else:
+            text += f".{part}" if text else part
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,13 +11,15 @@ from remit.deployment.changes import NO_CHANGES, Changes, compare
 from remit.deployment.config import PackConfig
 from remit.deployment.edit import write_files
 from remit.deployment.files import DeploymentFiles
+from remit.deployment.news import news
 from remit.deployment.rights import PackGrant
+from remit.deployment.source import CONFIG_NAME
 from remit.packs.describe import SkillDescription
 from remit.packs.installed import InstalledPack
 from remit.packs.lock import Lock
 from remit.packs.manifest import Manifest
 from remit.packs.permissions import NOTHING, Permission
-from remit.packs.words import explain_in_words, explain_skill
+from remit.packs.words import explain_in_words, explain_skill, given_to, united
 from remit.state_folder import open_state
 
 
@@ -26,7 +29,7 @@ class Proposal:
 
     Attributes:
         pack: the pack's name.
-        lines: what the pack may do, in plain words.
+        lines: what changed, what the chosen skills may do, and what is written, in plain words.
         warnings: what cannot be verified, what is refused, what is missing.
         skills: the skills that can be called afterwards.
         refused: skill to why it cannot be used.
@@ -91,14 +94,23 @@ class Described:
             name: self.skills[name].refused for name in self.chosen if name in self.skills and self.skills[name].refused
         }
 
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """The chosen skills that can be called."""
+        return tuple(name for name in self.chosen if name not in self.refused)
+
+    def right_of(self, name: str) -> Permission:
+        """What the deployment gives one skill."""
+        return given_to(self.manifest, name, self.given.settings, self.given.grant)
+
 
 def describing(pack: Described, before: DeploymentFiles, after: DeploymentFiles) -> Proposal:
     """Return the proposal to go from `before` to `after`, for one pack."""
     return Proposal(
         pack=pack.manifest.name,
-        lines=tuple(_lines(pack)),
+        lines=(*_lines(pack, before, after), *_written(before.config.text, after.config.text)),
         warnings=tuple(_warnings(pack)),
-        skills=tuple(name for name in pack.chosen if name not in pack.refused),
+        skills=pack.usable,
         refused=pack.refused,
         grant=pack.given.grant,
         unverified=tuple(name for name in pack.table.accept_read if name in pack.chosen),
@@ -109,21 +121,34 @@ def describing(pack: Described, before: DeploymentFiles, after: DeploymentFiles)
     )
 
 
-def _lines(pack: Described) -> Iterator[str]:
+def _lines(pack: Described, before: DeploymentFiles, after: DeploymentFiles) -> Iterator[str]:
     manifest, installed = pack.manifest, pack.installed
     dev = ", dev" if installed.editable else ""
     summary = f": {manifest.summary}" if manifest.summary else ""
     yield f"pack {manifest.name} ({installed.distribution} {installed.version}{dev}){summary}"
-    yield "the pack as a whole:"
-    yield from _indented(explain_in_words(pack.given.grant))
-    for name in pack.chosen:
+    since = list(news(manifest.name, before, after))
+    if since:
+        yield "changed since it was accepted:"
+        yield from _indented(since)
+    yield "its skills together:"
+    yield from _indented(explain_in_words(united(map(pack.right_of, pack.usable))))
+    for name in pack.usable:
         yield f"skill {manifest.name}.{name}:"
-        yield from _indented(explain_skill(manifest, name, pack.given.settings))
-        if name in pack.table.accept_read:
-            yield "  taken as read, as it declares"
+        trusted = name in pack.table.accept_read
+        grant, settings = pack.given.grant, pack.given.settings
+        yield from _indented(explain_skill(manifest, name, settings, accept_read=trusted, grant=grant))
     hidden = [name for name in manifest.skills if name not in pack.chosen]
     if hidden:
         yield f"not enabled: {', '.join(hidden)}"
+
+
+def _written(before: str, after: str) -> Iterator[str]:
+    """Return the lines of `remit.toml` that come and go."""
+    edits = difflib.ndiff(before.splitlines(), after.splitlines())
+    lines = [line for line in edits if line[:2] in ("+ ", "- ") and line[2:].strip()]
+    if lines:
+        yield f"in {CONFIG_NAME}:"
+        yield from _indented(lines)
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
@@ -131,11 +156,9 @@ def _indented(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _warnings(pack: Described) -> Iterator[str]:
-    for name in pack.table.accept_read:
-        yield f"skill {name}: `read` is declared and cannot be verified: it reaches the network or a secret"
     for name, why in pack.refused.items():
         yield f"skill {name} is left out: {why}"
-    for name in pack.given.grant.secrets:
+    for name in united(map(pack.right_of, pack.usable)).secrets:
         if name not in pack.table.secrets:
             line = f'[packs.{pack.manifest.name}.secrets] {name} = "env:{name.upper()}"'
             yield f"secret {name} is not bound: write {line}"

@@ -59,15 +59,20 @@ def pack_grant(manifest: Manifest, pack: PackConfig, upper: Mapping[str, Any]) -
     if wider:
         raise PolicyError(
             f"pack {manifest.name} is granted more than it asks for: {'; '.join(wider)}",
-            remedy=f"remove it from [packs.{manifest.name}] grant; a pack cannot use what it does not ask for",
+            remedy=f"grant at most what it asks for: {_asked(permission)}",
         )
-    grant = given.intersect(Permission.granted(upper, permission))
+    grant = given.by_key(Permission.granted(upper, given))
     return PackGrant(
         settings=settings,
         permission=permission,
         grant=grant,
         private_net=_named_by_deployer(manifest, pack, grant),
     )
+
+
+def _asked(permission: Permission) -> str:
+    words = permission.words()
+    return "; ".join(f"{key} = {', '.join(entries)}" for key, entries in words.items()) or "nothing"
 
 
 def _named_by_deployer(manifest: Manifest, pack: PackConfig, grant: Permission) -> frozenset[str]:

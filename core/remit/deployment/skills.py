@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from remit.deployment.config import PackConfig
 from remit.deployment.load import nearest
@@ -15,10 +15,10 @@ from remit.errors import DeploymentError, PackError, RemitError
 from remit.packs.installed import InstalledPack, PackProblem
 from remit.packs.lock import LockedPack, LockedSkill
 from remit.packs.manifest import Manifest, SkillTable
-from remit.packs.permissions import Permission, effective_effect
+from remit.packs.permissions import NOTHING, Permission, effective_effect
 from remit.skills import Skill
 from remit.values import Effect, ReadOnly
-from remit_sandbox.values import CellSpec, Enforcement, Isolation
+from remit_sandbox.values import CellSpec, Enforcement, Isolation, Rights
 
 _FORMATS = {"path": "path", "file-path": "path", "directory-path": "path", "uri": "url", "url": "url"}
 
@@ -44,13 +44,20 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True)
 class PackParts:
-    """One pack with everything that is known about it in this deployment."""
+    """One pack with everything that is known about it in this deployment.
+
+    Attributes:
+        notes: for its author.
+        digests: of its files when they were compared with the lock; empty for a pack in development.
+    """
 
     installed: InstalledPack
     manifest: Manifest
     locked: LockedPack
     config: PackConfig
     grant: PackGrant
+    notes: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -89,11 +96,10 @@ def pack_skills(parts: PackParts, site: Site) -> PackSkills:
         try:
             skill, said = _skill(parts, name, site)
         except (DeploymentError, PackError) as error:
-            problems.append(parts.problem(f"skill {name}: {error}", error.remedy))
+            problems.append(parts.problem(f"skill {name}: {error.message}", error.remedy))
             continue
-        if skill is not None:
-            skills.append(skill)
-            notes.update(dict.fromkeys(f"pack {parts.name}: {note}" for note in said))
+        skills.append(skill)
+        notes.update(dict.fromkeys(f"pack {parts.name}: {note}" for note in said))
     return PackSkills(skills=tuple(skills), problems=tuple(problems), notes=tuple(notes))
 
 
@@ -107,21 +113,20 @@ def _unknown_names(parts: PackParts) -> Iterator[PackProblem]:
                 yield parts.problem(f"{key} names {name!r}, which is no skill of it{hint}", "correct remit.toml")
 
 
-def _skill(parts: PackParts, name: str, site: Site) -> tuple[Skill | None, tuple[str, ...]]:
-    """Return the skill (None where the mode hides it) and what of its right gives nothing here."""
+def _skill(parts: PackParts, name: str, site: Site) -> tuple[Skill, tuple[str, ...]]:
+    """Return the skill and what of its right gives nothing here; one that the mode withholds has no right."""
     table, locked = parts.manifest.skills[name], _locked(parts, name)
     permission = parts.manifest.skill_permission(name, parts.grant.settings)
-    granted = permission.intersect(parts.grant.grant)
+    granted = permission.under(parts.grant.grant)
     effect = effective_effect(table.effect, granted, accept_read=name in parts.config.accept_read)
-    if site.read_only and effect != "read":
-        return None, ()
-    right = in_mode(granted, site.read_only)
+    withheld = bool(site.read_only) and effect != "read"
+    right = NOTHING if withheld else in_mode(granted, site.read_only)
     if right.shm:
         raise PackError("it asks for shared memory, which needs a mount namespace that cells do not have")
     resolved = resolve_right(right, site.anchors, private_net=parts.grant.private_net)
-    cell = _cell(parts, table, right, site)
-    cell = replace(cell, rights=resolved.rights)
-    return _value(parts, name, locked, effect, (permission, granted, right), cell), resolved.notes
+    cell = _cell(parts, table, right, resolved.rights, site)
+    skill = _value(parts, name, locked, effect, (permission, granted, right), cell)
+    return replace(skill, withheld=withheld), resolved.notes
 
 
 def _locked(parts: PackParts, name: str) -> LockedSkill:
@@ -129,25 +134,44 @@ def _locked(parts: PackParts, name: str) -> LockedSkill:
     if locked is None:
         raise PackError("it is not locked", remedy=f"run `remit packs enable {parts.name}`")
     if locked.refused:
-        raise PackError(f"it is refused: {locked.refused}", remedy="its author has to change it")
+        raise PackError(
+            f"it is refused: {locked.refused}",
+            remedy="change the skill in its pack, or report this to the pack's author",
+        )
     return locked
 
 
-def _cell(parts: PackParts, table: SkillTable, right: Permission, site: Site) -> CellSpec:
+def _cell(parts: PackParts, table: SkillTable, right: Permission, rights: Rights, site: Site) -> CellSpec:
     own = any(entry.startswith("${data}") for entry in (*right.fs_read, *right.fs_write))
-    whole = "${workspace}/**" in (*right.fs_read, *right.fs_write)
+    workspace = str(site.anchors["workspace"])
+    share = _share(site.anchors["workspace"], (*rights.read, *rights.write))
     return CellSpec(
         pack=parts.name,
         package=parts.installed.package,
         location=parts.installed.location,
+        digests=parts.digests,
         paths=site.paths,
         settings=dict(parts.grant.settings),
         secrets=_secrets(parts, right.secrets, site),
-        workspace=str(site.anchors["workspace"]) if whole else None,
+        rights=rights,
+        workspace=workspace if share else None,
+        cwd=workspace if share == "whole" else None,
         data=str(site.anchors["data"]) if own else None,
         isolation=_isolation(table, right),
         enforcement=site.enforcement,
     )
+
+
+def _share(workspace: Path, paths: Iterable[str]) -> Literal["", "part", "whole"]:
+    """Say how much of the workspace these paths of `Rights` open."""
+    share: Literal["", "part"] = ""
+    for path in paths:
+        place = Path(path.removesuffix("/**") or "/")
+        if path.endswith("/**") and workspace.is_relative_to(place):
+            return "whole"
+        if place.is_relative_to(workspace):
+            share = "part"
+    return share
 
 
 def _isolation(table: SkillTable, right: Permission) -> Isolation:
@@ -173,7 +197,7 @@ def _secret(name: str, reference: str, folder: Path) -> str:
     try:
         return resolve_secret(reference, folder=folder)
     except RemitError as error:
-        raise DeploymentError(f"its secret {name}: {error}", remedy=error.remedy) from error
+        raise DeploymentError(f"its secret {name}: {error.message}", remedy=error.remedy) from error
 
 
 def _value(

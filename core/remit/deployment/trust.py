@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from remit.deployment.acceptance import Acceptance, accept, accepted
+from remit.deployment.anchors import workspace_of
 from remit.deployment.changes import NO_CHANGES, Changes, compare
 from remit.deployment.files import DeploymentFiles, lock_from, read_files
 from remit.deployment.load import parse_config
+from remit.deployment.summary import summary
 from remit.errors import NotTrusted, RemitError, UsageError
-from remit.packs.words import explain_in_words
 from remit.state_folder import StateFolder, find_state, open_state
 
 VARIABLE = "REMIT_TRUST"
@@ -69,7 +70,11 @@ def standing(files: DeploymentFiles, state: StateFolder | None, *, managed: Sequ
 
 
 def require(found: Standing, folder: Path) -> None:
-    """Raise NotTrusted unless the deployment is accepted; the message says what would become wider."""
+    """Raise NotTrusted unless the deployment is accepted; the message says what would become wider.
+
+    Its exit code is 4 for a change that widens, 5 for one that cannot be ranked, 1 for a deployment
+    that nobody ever accepted here.
+    """
     if found.trusted:
         return
     asked = found.changes.lines("widens", "unranked")
@@ -77,6 +82,7 @@ def require(found: Standing, folder: Path) -> None:
     raise NotTrusted(
         f"the deployment in {folder} does nothing yet: {why}",
         remedy="read remit.toml, then run `remit trust`",
+        exit_code=found.changes.exit_code,
     )
 
 
@@ -94,12 +100,19 @@ def trust(folder: str | Path, *, digest: str | None = None) -> Acceptance:
 
     Raises:
         UsageError: the files have another digest.
-        DeploymentError: the files cannot be read.
+        DeploymentError: the files cannot be read, or name a workspace that cannot be used.
     """
-    files = read_files(folder)
+    files = _usable_files(folder)
     if digest is not None and digest.strip() != files.digest:
         raise UsageError(f"the files have the digest {files.digest}, not the one that was given")
     return accept(files, open_state(files.folder))
+
+
+def _usable_files(folder: str | Path) -> DeploymentFiles:
+    """Read what is to be accepted: a workspace that every later command refuses is refused here."""
+    files = read_files(folder)
+    workspace_of(files.folder, files.config.config.workspace)
+    return files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,29 +139,18 @@ class TrustProposal:
 
 
 def propose_trust(folder: str | Path) -> TrustProposal:
-    """Say what accepting the deployment in `folder` would allow."""
-    files = read_files(folder)
+    """Say what accepting the deployment in `folder` would allow.
+
+    Raises:
+        DeploymentError: as `trust`.
+    """
+    files = _usable_files(folder)
     found = standing(files, find_state(files.folder))
     return TrustProposal(folder=files.folder, standing=found, lines=tuple(_shown(files, found)))
 
 
 def _shown(files: DeploymentFiles, found: Standing) -> list[str]:
-    config = files.config.config
-    lines = [f"changed: {line}" for line in found.changes.lines()]
-    if config.model.base_url:
-        key = f", with the key of {config.model.api_key}" if config.model.api_key else ""
-        lines.append(f"model requests go to {config.model.base_url}{key}")
-    defaults = config.defaults
-    lines.append(f"without a rule: read {defaults.read}, write {defaults.write}, external {defaults.external}")
-    lines += [f"rule {rule.id}: {rule.verdict} {rule.reason}".rstrip() for rule in config.rules]
-    for name, pack in sorted(config.packs.items()):
-        locked = files.lock.packs.get(name)
-        if pack.enabled and locked:
-            lines.append(f"pack {name} ({locked.distribution} {locked.version}) may, at most:")
-            lines += [f"  {line}" for line in explain_in_words(locked.permission)]
-        elif pack.enabled:
-            lines.append(f"pack {name} is enabled, and nothing of it is locked yet: it stays off")
-    return lines
+    return [*(f"changed: {line}" for line in found.changes.lines()), *summary(files)]
 
 
 def _since(acceptance: Acceptance | None, files: DeploymentFiles) -> Changes | None:

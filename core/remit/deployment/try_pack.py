@@ -16,6 +16,7 @@ from remit.deployment.files import read_files
 from remit.deployment.layers import combine
 from remit.deployment.source import CONFIG_NAME
 from remit.deployment.trust import Standing
+from remit.deployment.wishes import check_settings
 from remit.errors import PackError
 from remit.packs.installed import InstalledPack, Inventory
 from remit.packs.lock import Lock, lock_pack
@@ -35,11 +36,13 @@ def try_pack(
     enforcement: Enforcement | None = None,
     read_only: ReadOnly = False,
     paths: Sequence[str] | None = None,
+    workspace: str | Path | None = None,
+    private_net: bool = False,
 ) -> Deployment:
     """Open a temporary deployment with one pack, which gets all that its manifest asks for.
 
-    Its workspace, data and state are temporary folders that go when the deployment is closed. By
-    default nothing asks; the floor of an impact still holds.
+    Its data and state are temporary folders that go when the deployment is closed. By default
+    nothing asks; the floor of an impact still holds.
 
     Args:
         folder: of the project (`pyproject.toml` with the package beside it or under `src`), or of
@@ -48,18 +51,30 @@ def try_pack(
         enforcement: None for `kernel` where this machine can, else `available`.
         read_only: the mode.
         paths: site folders for what the pack imports; None for this interpreter's own.
+        workspace: an existing folder for `${workspace}`, which stays; None for an empty temporary one.
+        private_net: private addresses that the manifest itself names may be reached, too.
 
     Raises:
         PackError: there is no pack in the folder, or its code cannot be imported.
         ManifestError: its manifest is wrong.
+        UsageError: a setting that it does not have.
     """
     installed = development_pack(Path(folder))
     manifest = read_manifest(installed.manifest, package=installed.package)
     if manifest.name != installed.name:
         raise PackError(f"pack.toml says {manifest.name!r}, the entry point says {installed.name!r}")
+    check_settings(manifest, settings or {})
     place = Path(tempfile.mkdtemp(prefix="remit-try-")).resolve()
     try:
-        return _whole(_open(place, installed, manifest, settings or {}, enforcement or _best(), read_only, paths))
+        (place / "workspace").mkdir()
+        text = _config(
+            manifest,
+            settings or {},
+            enforcement or _best(),
+            workspace=_existing(workspace) if workspace is not None else place / "workspace",
+            private_net=private_net,
+        )
+        return _whole(_open(place, installed, manifest, text, read_only, paths))
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
@@ -114,7 +129,7 @@ def _package(folder: Path, project: Mapping[str, Any]) -> Path:
     """Return the one package of the project that holds a manifest."""
     if (folder / _MANIFEST).is_file() and (folder / "__init__.py").is_file():
         return folder
-    found = [path.parent for top in (folder / "src", folder) for path in sorted(top.glob(f"*/{_MANIFEST}"))]
+    found = _packages(folder)
     wanted = set(_entry_points(project).values())
     named = [path for path in found if path.name in wanted] or found
     if len(named) == 1:
@@ -124,10 +139,17 @@ def _package(folder: Path, project: Mapping[str, Any]) -> Path:
             f"{folder} holds several packages with a {_MANIFEST}: {', '.join(path.name for path in named)}",
             remedy="name the folder of the one you mean",
         )
+    below = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and _packages(path)]
+    hint = f"; did you mean {', '.join(below)} below it?" if below else ""
     raise PackError(
-        f"{folder} holds no package with a {_MANIFEST} beside its __init__.py",
+        f"{folder} holds no package with a {_MANIFEST} beside its __init__.py{hint}",
         remedy=f"put {_MANIFEST} into src/<package>/ or <package>/",
     )
+
+
+def _packages(folder: Path) -> list[Path]:
+    """Return the packages of a project that hold a manifest."""
+    return [path.parent for top in (folder / "src", folder) for path in sorted(top.glob(f"*/{_MANIFEST}"))]
 
 
 def _entry_points(project: Mapping[str, Any]) -> dict[str, str]:
@@ -152,19 +174,24 @@ def _best() -> Enforcement:
     return "available" if probe().missing else "kernel"
 
 
+def _existing(workspace: str | Path) -> Path:
+    folder = Path(workspace).resolve()
+    if not folder.is_dir():
+        raise PackError(f"there is no folder {workspace} to be the workspace")
+    return folder
+
+
 def _open(
     place: Path,
     installed: InstalledPack,
     manifest: Manifest,
-    settings: Mapping[str, Any],
-    enforcement: Enforcement,
+    config: str,
     read_only: ReadOnly,
     paths: Sequence[str] | None,
 ) -> Deployment:
     home = place / "deployment"
-    (home / "workspace").mkdir(parents=True)
-    chosen = manifest.settings_with(settings)
-    (home / CONFIG_NAME).write_text(_config(manifest, settings, manifest.permission(chosen).secrets, enforcement))
+    home.mkdir()
+    (home / CONFIG_NAME).write_text(config, "utf-8")
     locked = lock_pack(installed, manifest, {})
     files = replace(read_files(home), lock=Lock(packs={manifest.name: locked}))
     return Deployment(
@@ -179,17 +206,32 @@ def _open(
     )
 
 
-def _config(manifest: Manifest, settings: Mapping[str, Any], secrets: Sequence[str], enforcement: Enforcement) -> str:
+def _config(
+    manifest: Manifest,
+    settings: Mapping[str, Any],
+    enforcement: Enforcement,
+    *,
+    workspace: Path,
+    private_net: bool,
+) -> str:
+    asked = manifest.permission(manifest.settings_with(settings))
     reads = [name for name, table in manifest.skills.items() if table.effect == "read"]
     lines = [
         "policy = 1",
+        f"workspace = {_toml(str(workspace))}",
         "[defaults]",
         'read = "allow"\nwrite = "allow"\nexternal = "allow"\nunattended = "deny"',
-        f"enforcement = {json.dumps(enforcement)}",
+        f"enforcement = {_toml(enforcement)}",
         f"[packs.{manifest.name}]",
         "enabled = true",
-        f"accept_read = {json.dumps(reads)}",
-        *(f"settings.{name} = {json.dumps(value)}" for name, value in settings.items()),
-        *(f'secrets.{name} = "env:{name.upper()}"' for name in secrets),
+        f"accept_read = {_toml(reads)}",
+        *([f"grant.net = {_toml(list(asked.net))}"] if private_net else []),
+        *(f"settings.{name} = {_toml(value)}" for name, value in settings.items()),
+        *(f'secrets.{name} = "env:{name.upper()}"' for name in asked.secrets),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """Write a value of a setting: the JSON form of text, numbers, switches and lists of them is valid TOML."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

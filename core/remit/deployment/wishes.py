@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remit.deployment.config import PackConfig
+from remit.deployment.config import REFERENCE, PackConfig
 from remit.deployment.edit import Key
 from remit.deployment.load import nearest
-from remit.errors import UsageError
+from remit.errors import DeploymentError, UsageError
 from remit.packs.manifest import Manifest
 from remit.packs.permissions import FIELDS, effective_effect, flatten
 from remit.packs.words import propose_grant
@@ -20,7 +20,8 @@ class Wishes:
     """What is wanted of a pack; None leaves a thing as it is, or to the narrowest proposal.
 
     Attributes:
-        grants: what to give, `{"fs.read": [...]}` or nested.
+        grants: what to give, `{"fs.read": [...]}` or nested; a key that is not named gives the least
+            that the chosen skills need.
         skills: the skills that can be called.
         accept_read: skills whose declared `read` is accepted.
         settings: values for the pack's settings.
@@ -40,17 +41,20 @@ def table_values(manifest: Manifest, table: PackConfig, wishes: Wishes) -> dict[
     """Return what to write into the pack's table, key path to value, None for what goes.
 
     Raises:
-        UsageError: a skill that the pack does not have.
-        DeploymentError: a setting that does not exist or has the wrong type.
+        UsageError: a skill or setting that the pack does not have, or a value of another type.
+        DeploymentError: the same of a setting in `remit.toml`.
         PolicyError: a grant with an unknown key.
     """
+    check_settings(manifest, wishes.settings or {})
     chosen = manifest.settings_with({**table.settings, **(wishes.settings or {})})
     names = table.skills if wishes.skills is None else checked_skills(manifest, wishes.skills)
     values: dict[Key, Any] = {("enabled",): True, **_plain(manifest, wishes)}
     if wishes.grants is not None:
-        values.update(_grant_values(flatten(wishes.grants)))
+        values.update(_grant_values(flatten(wishes.grants), _narrowest(manifest, chosen, names)))
     elif not table.grant.given():
         values.update(_narrowest(manifest, chosen, names))
+    elif wishes.skills is not None:
+        values.update(_moved(manifest, table, chosen, names))
     accepted = (
         unverified_reads(manifest, chosen, names)
         if wishes.accept_read is None
@@ -61,6 +65,14 @@ def table_values(manifest: Manifest, table: PackConfig, wishes: Wishes) -> dict[
     return values
 
 
+def check_settings(manifest: Manifest, settings: Mapping[str, Any]) -> None:
+    """Raise UsageError for a setting that the pack does not have, or a value of another type than its default."""
+    try:
+        manifest.settings_with(settings)
+    except DeploymentError as error:
+        raise UsageError(error.message, remedy=error.remedy) from None
+
+
 def _plain(manifest: Manifest, wishes: Wishes) -> dict[Key, Any]:
     values: dict[Key, Any] = {}
     if wishes.required is not None:
@@ -68,8 +80,24 @@ def _plain(manifest: Manifest, wishes: Wishes) -> dict[Key, Any]:
     if wishes.skills is not None:
         values["skills",] = checked_skills(manifest, wishes.skills)
     values.update({("settings", name): value for name, value in (wishes.settings or {}).items()})
-    values.update({("secrets", name): value for name, value in (wishes.secrets or {}).items()})
+    for name, reference in (wishes.secrets or {}).items():
+        values["secrets", name] = _checked_reference(manifest, name, reference)
     return values
+
+
+def _checked_reference(manifest: Manifest, name: str, reference: str) -> str:
+    """A secret's value must not reach a file or a screen: what is no reference is not repeated."""
+    asked = manifest.permissions.secrets
+    if name not in asked:
+        close = nearest(name, asked)
+        hint = f"; did you mean {close!r}?" if close else f"; it asks for {', '.join(asked) or 'none'}"
+        raise UsageError(f"pack {manifest.name} asks for no secret {name!r}{hint}")
+    if not REFERENCE.fullmatch(reference):
+        raise UsageError(
+            f"secret {name} of pack {manifest.name}: that is no reference, and a secret itself is never written down",
+            remedy=f"{name}=env:{name.upper()}, {name}=file:/path or {name}=keyring:service/name",
+        )
+    return reference
 
 
 def checked_skills(manifest: Manifest, names: Sequence[str]) -> list[str]:
@@ -99,9 +127,10 @@ def _unverified(manifest: Manifest, settings: Mapping[str, Any], name: str) -> b
     return declared == "read" and effective_effect(declared, right) != accepted
 
 
-def _grant_values(flat: Mapping[str, Any]) -> dict[Key, Any]:
-    """Return the keys of `grant`; those that are not named go back to what the pack asks for."""
+def _grant_values(flat: Mapping[str, Any], least: Mapping[Key, Any]) -> dict[Key, Any]:
+    """Return the keys of `grant`; those that are not named give the least that the chosen skills need."""
     values: dict[Key, Any] = {("grant", *key.split(".")): None for key in (*FIELDS, "shm", "limits")}
+    values.update(least)
     for key, value in flat.items():
         values["grant", *key.split(".")] = list(value) if isinstance(value, tuple) else value
     return values
@@ -113,3 +142,15 @@ def _narrowest(manifest: Manifest, settings: Mapping[str, Any], names: Iterable[
     least = propose_grant(manifest, settings, skills=names)
     fewer = {key: getattr(least, name) for key, name in FIELDS.items() if getattr(asked, name) != getattr(least, name)}
     return {("grant", *key.split(".")): list(entries) for key, entries in fewer.items()}
+
+
+def _moved(
+    manifest: Manifest, table: PackConfig, settings: Mapping[str, Any], names: Iterable[str] | None
+) -> dict[Key, Any]:
+    """Return grant lines for other chosen skills, where those that stand are the least for the old ones."""
+    before = {name for name in table.skills or manifest.skills if name in manifest.skills}
+    old, new = _narrowest(manifest, settings, before), _narrowest(manifest, settings, names)
+    stands = {
+        ("grant", *key.split(".")): list(entries) for key, entries in table.grant.given().items() if key in FIELDS
+    }
+    return {key: new.get(key) for key, entries in stands.items() if old.get(key) == entries}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -113,9 +113,20 @@ def judge_description(name: str, described: Described | None) -> SkillDescriptio
     try:
         schema = accept_schema(described.schema)
     except SchemaError as error:
-        return SkillDescription(name=name, notes=notes, refused=str(error))
+        return SkillDescription(name=name, notes=notes, refused=error.message)
     description = clean(described.description, LONGEST_DESCRIPTION)
-    return SkillDescription(name=name, description=description, schema=schema, notes=notes)
+    missing = tuple(_missing(description, schema))
+    return SkillDescription(name=name, description=description, schema=schema, notes=(*notes, *missing))
+
+
+def _missing(description: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Say what a model will miss: it chooses a skill by its description, and fills arguments by their types."""
+    if not description:
+        yield "its handler has no docstring, so a model does not learn when to use it"
+    properties = schema.get("properties", {})
+    bare = [name for name, one in properties.items() if not set(one) - {"title", "description", "default"}]
+    if bare:
+        yield f"no type hint for {', '.join(bare)[:_LONGEST_NOTE]}: any value is passed on"
 
 
 def clean(text: str, longest: int) -> str:

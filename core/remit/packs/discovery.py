@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from remit.packs.installed import InstalledPack, Inventory, PackProblem, fold
-from remit.packs.sites import site_paths
+from remit.packs.site_paths import site_paths
 
 __all__ = ["InstalledPack", "Inventory", "PackProblem", "discover", "fold", "list_packs"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from remit.packs.hashes import content_digest, hash_files, wheel_tag
 from remit.packs.installed import InstalledPack, fold
 from remit.packs.locked import LockedPack
@@ -9,10 +11,18 @@ from remit.packs.manifest import Manifest, check_name
 from remit.values import EFFECTS
 
 
-def drift(installed: InstalledPack, manifest: Manifest, locked: LockedPack) -> tuple[str, ...]:
+def drift(
+    installed: InstalledPack, manifest: Manifest, locked: LockedPack, digests: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """Return what differs from the lock, one sentence each; empty when nothing does.
 
     An editable install is derived anew each run: only its distribution and package are held.
+
+    Args:
+        installed: the pack.
+        manifest: its manifest.
+        locked: what was accepted.
+        digests: what `remit.packs.hashes.file_digests` returned; None to read the files now.
 
     Raises:
         ManifestError: the manifest is another pack's.
@@ -20,7 +30,7 @@ def drift(installed: InstalledPack, manifest: Manifest, locked: LockedPack) -> t
     """
     changes = [*_identity(installed, manifest, locked), *_own_hashes(locked)]
     if not installed.editable and not locked.editable:
-        changes += _contents(installed, manifest, locked)
+        changes += _contents(installed, manifest, locked, digests)
     return tuple(changes)
 
 
@@ -45,14 +55,16 @@ def _own_hashes(locked: LockedPack) -> list[str]:
     ]
 
 
-def _contents(installed: InstalledPack, manifest: Manifest, locked: LockedPack) -> list[str]:
+def _contents(
+    installed: InstalledPack, manifest: Manifest, locked: LockedPack, digests: Mapping[str, str] | None
+) -> list[str]:
     changes: list[str] = []
     if installed.version != locked.version:
         changes.append(f"its version is {installed.version}, locked was {locked.version}")
     if manifest.digest != locked.manifest:
         changes.append("its pack.toml changed")
         changes += _tables(manifest, locked)
-    files, compiled = hash_files(installed)
+    files, compiled = hash_files(installed, digests)
     if files != locked.files:
         changes.append("its files changed")
     tag = wheel_tag(installed)

@@ -35,7 +35,19 @@ def _escaped(char: str) -> str:
     return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
-def hash_files(pack: InstalledPack) -> tuple[str, str]:
+def file_digests(pack: InstalledPack) -> dict[str, str]:
+    """Return the SHA-256 of each file of a pack by its name in the lock's digest, such as `tide_pack/skills.py`.
+
+    Raises:
+        PackError: as `hash_files`.
+    """
+    try:
+        return {name: _file_digest(path) for path, name in _files(pack)}
+    except OSError as error:
+        raise PackError(f"pack {pack.name}: {error.filename} cannot be read ({error.strerror})") from None
+
+
+def hash_files(pack: InstalledPack, digests: Mapping[str, str] | None = None) -> tuple[str, str]:
     """Return two digests: of the files that are alike everywhere, and of the compiled ones.
 
     The package's folder is walked rather than RECORD followed, because a file that was put beside the
@@ -43,18 +55,18 @@ def hash_files(pack: InstalledPack) -> tuple[str, str]:
     reads them for a pack; whatever else lies there is in, and so are METADATA and entry_points.txt.
     The second is empty when nothing is compiled.
 
+    Args:
+        pack: the pack.
+        digests: what `file_digests` returned; None to read the files now.
+
     Raises:
         PackError: a file or folder cannot be read, or a folder is a symbolic link: what lies behind it
             is no part of the package, and would be imported all the same.
     """
     alike: list[str] = []
     compiled: list[str] = []
-    try:
-        for path, name in _files(pack):
-            line = f"{name}\0{_file_digest(path)}\n"
-            (compiled if _is_compiled(name) else alike).append(line)
-    except OSError as error:
-        raise PackError(f"pack {pack.name}: {error.filename} cannot be read ({error.strerror})") from None
+    for name, found in (file_digests(pack) if digests is None else digests).items():
+        (compiled if _is_compiled(name) else alike).append(f"{name}\0{found}\n")
     return _over(alike), _over(compiled) if compiled else ""
 
 

@@ -9,32 +9,27 @@ from __future__ import annotations
 import json
 import os
 import time
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from remit import __version__
 from remit.packs.installed import InstalledPack, Inventory, PackProblem
+from remit.packs.listing import Folders, index_file, index_key, read_index
 
-_LARGEST = 16 * 1024 * 1024
 _SETTLED = 2 * 10**9
 _PATHS = ("root", "manifest", "metadata", "source")
-
-Folders = Sequence[tuple[str, int]]
 
 
 def recall(index: Path, folders: Folders, sources: Mapping[str, str]) -> Inventory | None:
     """Return what was found in these folders, None when that is not known."""
     try:
-        with _file(index, folders).open("rb") as file:
-            known = json.loads(file.read(_LARGEST))
-        if known["key"] != _key(folders, sources):
+        known = read_index(str(index), folders, sources)
+        if known is None:
             return None
         packs = [_pack(facts) for facts in known["packs"]]
         problems = tuple(PackProblem(**facts) for facts in known["problems"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (KeyError, TypeError):
         return None
     return Inventory(packs={pack.name: pack for pack in packs}, problems=problems)
 
@@ -48,11 +43,11 @@ def remember(index: Path, folders: Folders, sources: Mapping[str, str], found: I
     if any(stamp > time.time_ns() - _SETTLED for _, stamp in folders):
         return
     facts = {
-        "key": _key(folders, sources),
+        "key": index_key(folders, sources),
         "packs": [_facts(pack) for pack in found.packs.values()],
         "problems": [vars(problem) for problem in found.problems],
     }
-    target = _file(index, folders)
+    target = Path(index_file(str(index), folders))
     draft = target.with_suffix(f".{os.getpid()}")
     try:
         index.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -61,15 +56,6 @@ def remember(index: Path, folders: Folders, sources: Mapping[str, str], found: I
     except OSError:
         with suppress(OSError):
             draft.unlink()
-
-
-def _file(index: Path, folders: Folders) -> Path:
-    name = zlib.crc32("\0".join(path for path, _ in folders).encode("utf-8", "surrogateescape"))
-    return index / f"packs-{name:08x}.json"
-
-
-def _key(folders: Folders, sources: Mapping[str, str]) -> list[Any]:
-    return [__version__, [list(folder) for folder in folders], sorted(map(list, sources.items()))]
 
 
 def _facts(pack: InstalledPack) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from remit.errors import PackError
+from remit.errors import PackError, UnknownPack
+from remit.packs.folding import fold as fold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,8 @@ class Inventory:
         """Return the pack that `name` means (compared after folding).
 
         Raises:
-            PackError: there is none; the message carries its problem or the nearest name.
+            PackError: it cannot be used; the message says why.
+            UnknownPack: there is none; the message has the nearest name.
         """
         folded = fold(name)
         for pack in self.packs.values():
@@ -92,7 +94,9 @@ class Inventory:
                 raise PackError(f"pack {problem.pack}: {problem.reason}", remedy=problem.remedy)
         nearest = self.nearest(name)
         hint = f"; did you mean {nearest}?" if nearest else ""
-        raise PackError(f"no pack named {name!r} is installed{hint}", remedy="remit packs list shows what is installed")
+        raise UnknownPack(
+            f"no pack named {name!r} is installed{hint}", remedy="remit packs list shows what is installed"
+        )
 
     def nearest(self, name: str) -> str | None:
         """Return the pack whose name, package or distribution is most like `name`, None when none is."""
@@ -104,11 +108,3 @@ class Inventory:
                 known[fold(alias)] = pack.name
         found = difflib.get_close_matches(fold(name), list(known), n=1, cutoff=0.6)
         return known[found[0]] if found else None
-
-
-def fold(name: str) -> str:
-    """Fold a name as PEP 503 does: lower case, runs of `-`, `_` and `.` become one `-`."""
-    folded = name.lower().replace("_", "-").replace(".", "-")
-    while "--" in folded:
-        folded = folded.replace("--", "-")
-    return folded

@@ -7,11 +7,9 @@ that is there twice, and such a lock does not load.
 from __future__ import annotations
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +17,7 @@ from remit.errors import LockError, PolicyError
 from remit.packs.hashes import canonical
 from remit.packs.locked import Lock, LockedPack, LockedSkill
 from remit.packs.permissions import Permission
+from remit.state_folder import replace_file
 from remit.values import EFFECTS, IMPACTS
 
 FORMAT = 1
@@ -107,13 +106,9 @@ def write_lock(path: Path, lock: Lock) -> None:
     Raises:
         LockError: the file cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(format_lock(lock), encoding="utf-8", newline="\n")
-        draft.replace(path)
+        replace_file(path, format_lock(lock).encode())
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise LockError(f"{path} cannot be written ({error.strerror})") from None
 
 
@@ -148,7 +143,7 @@ def parse_lock(text: str, where: str = "remit.lock") -> Lock:
     try:
         return _lock(table)
     except (LockError, PolicyError) as error:
-        raise LockError(f"{where}: {error}", remedy=_REMEDY) from None
+        raise LockError(f"{where}: {error.message}", remedy=_REMEDY) from None
 
 
 def _toml_error(text: str, error: Exception) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from remit.packs.describe import SkillDescription
 from remit.packs.hashes import content_digest, hash_files, wheel_tag
 from remit.packs.installed import InstalledPack
 from remit.packs.locked import LockedPack, LockedSkill
-from remit.packs.manifest import Manifest, check_name
+from remit.packs.manifest import Manifest, SkillTable, check_name
 
 
 def lock_pack(
@@ -61,5 +62,21 @@ def _lock_skill(manifest: Manifest, name: str, described: SkillDescription | Non
         description=known.description,
         schema=known.schema,
         permission=manifest.skill_permission(name),
-        refused=known.refused,
+        refused=known.refused or _about_nothing(table, known.schema),
     )
+
+
+def _about_nothing(table: SkillTable, schema: Mapping[str, Any]) -> str:
+    """Return why a skill is refused that says something about an argument which it does not have.
+
+    A misspelt secret argument would be written to the log, and a target that is never there would
+    let one answer of a person stand for every other argument.
+    """
+    has = schema.get("properties", {})
+    for key in ("targets", "secret_arguments", "show"):
+        for name in getattr(table, key):
+            if name not in has:
+                return (
+                    f"its {key} names {name!a}, which is no argument of its handler ({', '.join(has) or 'it has none'})"
+                )
+    return ""

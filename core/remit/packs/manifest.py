@@ -32,6 +32,9 @@ __all__ = [
 LARGEST = 256 * 1024
 """Bytes that a manifest may have."""
 
+AUTHORS_TURN = "its author has to change it"
+"""The remedy for what no deployer can mend."""
+
 _UPGRADE = "pip install --upgrade remit"
 
 
@@ -92,7 +95,7 @@ class Manifest:
                 }
             )
         except PolicyError as error:
-            raise self._wrong(f"permissions: {error}", settings) from None
+            raise self._wrong(f"permissions: {error.message}", settings) from None
 
     def skill_permission(self, skill: str, settings: Mapping[str, Setting] | None = None) -> Permission:
         """Return the part of the ceiling that one skill uses.
@@ -108,14 +111,14 @@ class Manifest:
             own = Permission.granted({"limits": table.limits.given()}, ceiling.select(uses))
             wider = own.beyond(ceiling)
         except PolicyError as error:
-            raise self._wrong(f"skill {skill}: {error}", settings) from None
+            raise self._wrong(f"skill {skill}: {error.message}", settings) from None
         if wider:
             raise self._wrong(f"skill {skill}: {wider[0]} is more than [permissions] asks for", settings)
         return own
 
     def _wrong(self, message: str, settings: Mapping[str, Setting] | None) -> ManifestError | DeploymentError:
         if settings is None or dict(settings) == dict(self.settings):
-            return ManifestError(f"{self.path}: {message}", remedy=f"the author of pack {self.name} can mend it")
+            return ManifestError(f"{self.path}: {message}", remedy=AUTHORS_TURN)
         return DeploymentError(
             f"pack {self.name} with the deployment's settings: {message}",
             remedy=f"look at [packs.{self.name}.settings] in remit.toml",
@@ -143,7 +146,7 @@ def check_name(installed: InstalledPack, manifest: Manifest) -> None:
         raise ManifestError(
             f"{manifest.path}: pack.name is {manifest.name}, and the entry point of {installed.distribution} "
             f"says {installed.name}",
-            remedy="the author must make them equal",
+            remedy=AUTHORS_TURN,
         )
 
 
@@ -199,7 +202,7 @@ def _refusal(error: ValidationError, raw: dict[str, Any], path: Path) -> Manifes
     wants = pack.get("requires_remit") if isinstance(pack, dict) else None
     newer = newer_remit(wants) if isinstance(wants, str) else ""
     needs = f" (the pack {newer})" if newer else ""
-    return ManifestError(f"{path}: {complaint(error)}{needs}", remedy=_UPGRADE if newer else "")
+    return ManifestError(f"{path}: {complaint(error, raw)}{needs}", remedy=_UPGRADE if newer else "")
 
 
 def _manifest(document: Document, raw: dict[str, Any], data: bytes, path: Path) -> Manifest:

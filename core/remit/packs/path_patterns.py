@@ -39,8 +39,8 @@ def _wrong(text: str) -> str:
     if not start and not text.startswith("/"):
         return f"it must be absolute or start with one of {', '.join(ANCHORS)}"
     rest = text[len(start) :]
-    if not rest:
-        return f"a folder is written {text}/**"
+    if not rest or rest.endswith("/"):
+        return f"a folder is written {text.rstrip('/')}/**"
     return _wrong_parts(rest[1:].split("/"))
 
 

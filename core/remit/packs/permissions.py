@@ -119,6 +119,26 @@ class Permission:
         limits = {name: min(self.limit(name), other.limit(name)) for name in LIMITS}
         return Permission(**lists, shm=self.shm and other.shm, limits=_unusual(limits))
 
+    def by_key(self, other: Permission) -> Permission:
+        """Return what both say under the same key: a right to write gives no right to read here.
+
+        Two ceilings meet like this: `fs.read` of one is what reading skills get, whatever the other
+        says of writing.
+        """
+        mine, others = (replace(one, fs_write=()) for one in (self, other))
+        write = replace(NOTHING, fs_write=self.fs_write).intersect(replace(NOTHING, fs_write=other.fs_write)).fs_write
+        return replace(mine.intersect(others), fs_write=write)
+
+    def under(self, grant: Permission) -> Permission:
+        """Return what `grant` gives a skill that asks for this: no reading through a right to write that it lacks."""
+        write = self.by_key(grant).fs_write
+        return self.intersect(replace(grant, fs_write=write))
+
+    def beyond_by_key(self, other: Permission) -> tuple[str, ...]:
+        """Return what this says and `other` does not say under the same key, in the form of `beyond`."""
+        read = replace(self, fs_write=()).beyond(replace(other, fs_write=()))
+        return tuple(dict.fromkeys((*read, *self.beyond(other))))
+
     def union(self, other: Permission) -> Permission:
         """Return what either allows."""
         lists = {name: reduced(key, (*getattr(self, name), *getattr(other, name))) for key, name in FIELDS.items()}

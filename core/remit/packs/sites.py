@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from remit.packs.installed import fold
+from remit.packs.folding import fold
+from remit.packs.site_paths import site_paths as site_paths
 
-_SITES = ("site-packages", "dist-packages")
 _MODULES = (".py", ".pyc", ".so", ".pyd")
 
 
@@ -35,28 +34,6 @@ class Site:
             entry.endswith(_MODULES) or os.path.isfile(f"{self.path}/{entry}/__init__.py")
             for entry in self.modules.get(package, ())
         )
-
-
-def site_paths(paths: Sequence[str] | None = None) -> list[tuple[str, int]]:
-    """Return each folder once, as (real path, modification time in ns), in order.
-
-    By default those of `sys.path`, without the working directory: whoever stands in a cloned
-    repository does not install what lies there.
-    """
-    here = os.path.realpath(os.curdir) if paths is None else ""
-    found: dict[tuple[int, int], tuple[str, int]] = {}
-    for path in sys.path if paths is None else paths:
-        if not path:
-            continue
-        try:
-            real = os.path.realpath(path)
-            facts = os.stat(real)
-        except (OSError, ValueError):
-            continue
-        if real == here and os.path.basename(real) not in _SITES:
-            continue
-        found.setdefault((facts.st_dev, facts.st_ino), (real, facts.st_mtime_ns))
-    return list(found.values())
 
 
 def read_sites(paths: Sequence[tuple[str, int]]) -> Iterator[Site]:

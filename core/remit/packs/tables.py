@@ -25,9 +25,15 @@ PackName = Annotated[str, StringConstraints(pattern=NAME, max_length=24)]
 SkillName = Annotated[str, StringConstraints(pattern=NAME, max_length=36)]
 SettingName = Annotated[str, StringConstraints(pattern=NAME, max_length=64)]
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
-Handler = Annotated[str, StringConstraints(pattern=rf"^{_WORD}(\.{_WORD})*:{_WORD}$", max_length=256)]
+HANDLER = rf"^{_WORD}(\.{_WORD})*:{_WORD}$"
+"""`package.module:function`."""
+
+LINE = r"^[^\x00-\x1f\x7f]*$"
+"""One line of text."""
+
+Handler = Annotated[str, StringConstraints(pattern=HANDLER, max_length=256)]
 Argument = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-Line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200, pattern=LINE)]
 Text = Annotated[str, StringConstraints(max_length=4096)]
 Entry = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 Entries = Annotated[list[Entry], Field(max_length=256)]

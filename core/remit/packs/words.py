@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 from remit.packs.limits import LIMITS, amount
 from remit.packs.manifest import Manifest, Setting
@@ -81,6 +82,7 @@ def explain_skill(
     settings: Mapping[str, Setting] | None = None,
     *,
     accept_read: bool = False,
+    grant: Permission | None = None,
 ) -> list[str]:
     """Return what one skill may do: its effect, what is declared only, its impact, its rights.
 
@@ -89,9 +91,10 @@ def explain_skill(
         skill: name of the skill.
         settings: with the deployment's overrides; the defaults when None.
         accept_read: the deployer accepts its declared `read`.
+        grant: what the deployment gives the pack; all that it asks for when None.
     """
     table = manifest.skills[skill]
-    permission = manifest.skill_permission(skill, settings)
+    permission = given_to(manifest, skill, settings, grant)
     effect = effective_effect(table.effect, permission, accept_read=accept_read)
     return [
         *_effect_words(skill, table.effect, effect, permission),
@@ -101,12 +104,25 @@ def explain_skill(
 
 
 def _effect_words(skill: str, declared: Effect, effect: Effect, permission: Permission) -> list[str]:
+    unverified = "it reaches the network" if permission.net else "it uses a secret" if permission.secrets else ""
+    if effect == declared == "read":
+        verified = f" as it declares, which cannot be verified: {unverified}" if unverified else f": {_EFFECTS[effect]}"
+        return [f"{effect}{verified}"]
     words = [f"{effect}: {_EFFECTS[effect]}"]
+    if effect == "external" and declared == "read" and unverified and not permission.exec:
+        said = f"it declares read, which cannot be verified: {unverified}"
+        return [*words, f'{said} (accept_read = ["{skill}"] would take it as read)']
     if effect != declared:
         words.append(f"says that it is {declared}, and its rights imply {effect}")
-    if declared == "read" and (permission.net or permission.secrets) and not permission.exec:
-        words.append(f'"read" is declared, and cannot be verified (accept_read = ["{skill}"] accepts it)')
     return words
+
+
+def given_to(
+    manifest: Manifest, skill: str, settings: Mapping[str, Setting] | None = None, grant: Permission | None = None
+) -> Permission:
+    """Return what one skill asks for, or what a grant to its pack gives it."""
+    asked = manifest.skill_permission(skill, settings)
+    return asked if grant is None else asked.under(grant)
 
 
 def propose_grant(
@@ -123,11 +139,12 @@ def propose_grant(
         skills: names of the chosen skills; all when None.
     """
     chosen = manifest.skills if skills is None else skills
-    parts = [manifest.skill_permission(name, settings) for name in chosen]
-    grant = parts[0] if parts else NOTHING
-    for part in parts[1:]:
-        grant = grant.union(part)
-    return grant
+    return united(manifest.skill_permission(name, settings) for name in chosen)
+
+
+def united(parts: Iterable[Permission]) -> Permission:
+    """Return what any of `parts` allows; no right at all for none."""
+    return reduce(Permission.union, list(parts) or [NOTHING])
 
 
 def grant_lines(grant: Permission, permission: Permission) -> list[str]:

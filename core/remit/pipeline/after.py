@@ -30,9 +30,7 @@ async def run_hook(attempt: Attempt, cell: Cell, reply: Reply) -> Reply:
         "result": reply.text,
         "context": {"session": call.session, "call": call.id},
     }
-    hooked = await cell.arequest(
-        "after", body, timeout=skill.timeout, on_progress=lambda text: attempt.tell("progress", text)
-    )
+    hooked = await cell.arequest("after", body, timeout=skill.timeout, on_progress=attempt.progress)
     attempt.note("call.hooked", {"after": skill.after, "kind": hooked.kind, "error": hooked.error[:500]})
     if hooked.kind != "result":
         error = f"its handler finished, but its post-hook did not: {hooked.error or hooked.kind}"

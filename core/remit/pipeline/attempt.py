@@ -26,6 +26,9 @@ CAP = 2_000
 SIGNOFF_SECONDS = 3_600.0
 """Seconds that a request waits for its answer."""
 
+MOST_PROGRESS = 10_000
+"""Lines of progress of one call that listeners hear of: a skill may not flood a screen."""
+
 PARKED_SECONDS = 7 * 86_400.0
 """Seconds that a parked request waits for its answer."""
 
@@ -71,7 +74,7 @@ class Surroundings:
 
     def visible(self, skill: Skill) -> bool:
         """Tell whether the model may know of `skill`."""
-        return not self.read_only or skill.effect == "read"
+        return not skill.withheld and (not self.read_only or skill.effect == "read")
 
     def scene(self, call: Call) -> Scene:
         """Return the scene in which `call` is decided."""
@@ -118,6 +121,7 @@ class Attempt:
         traceback: of the pack, for its author.
         started: `call.started` is written.
         began: monotonic seconds.
+        progressed: lines of progress that it reported.
         listener_error: what a listener raised.
     """
 
@@ -133,6 +137,7 @@ class Attempt:
     traceback: str = ""
     started: bool = False
     began: float = field(default_factory=time.monotonic)
+    progressed: int = 0
     listener_error: Exception | None = None
 
     @property
@@ -165,6 +170,12 @@ class Attempt:
             self.around.on_event(event)
         except Exception as error:
             self.listener_error = error
+
+    def progress(self, text: str) -> None:
+        """Tell what the skill reports while it works; beyond `MOST_PROGRESS` lines it is dropped."""
+        self.progressed += 1
+        if self.progressed <= MOST_PROGRESS:
+            self.tell("progress", text)
 
     def raise_from_listener(self) -> None:
         """Raise what a listener raised, if one did."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from remit.pipeline.attempt import Attempt, Ran
 from remit.skills import Skill
 from remit_sandbox.canonical import digest
+from remit_sandbox.values import CellSpec
 
 _LONGEST = 1024 * 1024
 
@@ -40,14 +43,27 @@ def _may_cache(skill: Skill) -> bool:
 
 def _key(attempt: Attempt) -> str:
     skill, around = attempt.known, attempt.around
-    settings = None if skill.cell is None else skill.cell.settings
     return digest(
         {
             "skill": skill.full,
             "hash": skill.hash,
             "arguments": attempt.arguments.value,
             "right": skill.right,
-            "settings": settings,
             "principal": around.principal,
+            **({} if skill.cell is None else _surroundings(skill.cell)),
         }
     )
+
+
+def _surroundings(cell: CellSpec) -> dict[str, Any]:
+    """What an answer may depend on beside the arguments: the same words may mean other places now.
+
+    Secrets enter as a digest of all of them, so that a key rebound to another account asks anew.
+    """
+    rights = cell.rights
+    return {
+        "settings": cell.settings,
+        "secrets": digest({"secrets": cell.secrets}) if cell.secrets else "",
+        "places": [rights.read, rights.write, rights.net, rights.private_net, rights.exec, cell.workspace, cell.data],
+        "env": rights.env,
+    }

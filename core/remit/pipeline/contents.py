@@ -5,10 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 _DIGITS = 4_000
+_MOST_VALUES = 1_000_000
+_MOST_BLOBS = 100
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,60}(; charset=[a-z0-9-]{1,20})?")
 
 PutBlob = Callable[[bytes, str], str]
 """Keeps bytes of a media type and returns their handle."""
@@ -25,8 +30,11 @@ def read(text: bytes) -> Any:
     """Return the value of JSON text; lone surrogates become replacement characters.
 
     Raises:
-        Unreadable: it is no strict JSON, or nests too deeply.
+        Unreadable: it is no strict JSON, nests too deeply or holds too many values. A cell may have
+            been taken over, so its own caps do not count.
     """
+    if _values(text) > _MOST_VALUES:
+        raise Unreadable(f"it holds more than {_MOST_VALUES} values")
     try:
         value = json.loads(text.decode("utf-8"), parse_int=_integer, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -43,6 +51,9 @@ def take_bytes(value: Any, put: PutBlob, blobs: list[Blob]) -> Any:
         value: as `read` returned it.
         put: keeps bytes.
         blobs: is given what was kept.
+
+    Raises:
+        Unreadable: it holds more bytes values than are kept.
     """
     if isinstance(value, list):
         return [take_bytes(item, put, blobs) for item in value]
@@ -65,7 +76,7 @@ def to_text(value: Any) -> str:
 
 
 def _bytes(value: dict[str, Any], put: PutBlob, blobs: list[Blob]) -> Any:
-    media_type = str(value["media_type"])[:100]
+    media_type = _media_type(value["media_type"])
     try:
         data = base64.b64decode(value["$bytes"], validate=True)
     except (TypeError, ValueError, binascii.Error):
@@ -77,9 +88,27 @@ def _bytes(value: dict[str, Any], put: PutBlob, blobs: list[Blob]) -> Any:
             return data.decode("utf-8")
         except UnicodeDecodeError:
             media_type = "application/octet-stream"
+    if len(blobs) >= _MOST_BLOBS:
+        raise Unreadable(f"it holds more than {_MOST_BLOBS} values of bytes")
     handle = put(data, media_type)
     blobs.append((handle, media_type, len(data)))
     return {"handle": handle, "media_type": media_type, "size": len(data)}
+
+
+def _media_type(said: Any) -> str:
+    """Return a media type that is one; models and people read it, so that it must not say more."""
+    fits = isinstance(said, str) and _MEDIA_TYPE.fullmatch(said.lower())
+    return said.lower() if fits else "application/octet-stream"
+
+
+def _values(text: bytes) -> int:
+    """Return how many values JSON text holds at most; what stands in strings counts only when it is needed."""
+    most = _marks(text)
+    return most if most <= _MOST_VALUES else _marks(_STRINGS.sub(b'""', text))
+
+
+def _marks(text: bytes) -> int:
+    return sum(map(text.count, (b",", b"[", b"{"))) + 1
 
 
 def _integer(digits: str) -> Any:

@@ -72,9 +72,7 @@ async def _request(attempt: Attempt, cell: Cell) -> Reply:
     context = {"session": attempt.call.session, "call": attempt.call.id}
     body = {"handler": skill.handler, "arguments": attempt.arguments.json, "context": context}
     try:
-        reply = await cell.arequest(
-            "call", body, timeout=skill.timeout, on_progress=lambda text: attempt.tell("progress", text)
-        )
+        reply = await cell.arequest("call", body, timeout=skill.timeout, on_progress=attempt.progress)
         if reply.kind == "result" and skill.after:
             reply = await run_hook(attempt, cell, reply)
     finally:
@@ -98,7 +96,7 @@ async def _in_process(attempt: Attempt) -> Reply:
     skill, call = attempt.known, attempt.call
     function, arguments = skill.function, attempt.arguments.json
     assert function is not None
-    context = Context(session=call.session, call=call.id, report=lambda text: attempt.tell("progress", text))
+    context = Context(session=call.session, call=call.id, report=attempt.progress)
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         running = asyncio.ensure_future(ainvoke_function(function, arguments, context))
     else:

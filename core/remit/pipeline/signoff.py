@@ -137,7 +137,10 @@ async def _ask(attempt: Attempt, action: Action) -> Result | None:
 async def _answer(approver: Approver, request: SignoffRequest) -> SignoffDecision:
     """Ask; a channel that breaks or an answer that does not come in time is a denial."""
     try:
-        return await asyncio.wait_for(approver.ask(request), max(0.0, request.expires - time.time()))
+        answer = await asyncio.wait_for(approver.ask(request), max(0.0, request.expires - time.time()))
+        if isinstance(answer, SignoffDecision):
+            return answer
+        reason = f"the approver gave {type(answer).__name__} instead of a SignoffDecision"
     except TimeoutError:
         reason = "nobody answered in time"
     except Exception as error:

@@ -94,13 +94,19 @@ class TerminalApprover:
             if given_up.is_set():
                 raise NoTerminal("nobody waits for the answer any more")
             with _Screen.open(self._tty, given_up) as screen:
-                screen.write(question(request))
+                screen.write(question(request, columns=screen.columns()))
                 answer, reason = _read_answer(screen)
         return SignoffDecision(answer=answer, digest=request.digest, reason=reason, by=_person(), channel="terminal")
 
 
-def question(request: SignoffRequest) -> str:
-    """Return what a person is shown for `request`: plain text, every argument whole."""
+def question(request: SignoffRequest, *, columns: int = 0) -> str:
+    """Return what a person is shown for `request`: plain text, every argument whole.
+
+    Args:
+        request: what is asked.
+        columns: of the terminal; prose is broken between words to fit, 0 breaks nothing. Arguments are
+            never broken: they are shown exactly.
+    """
     action = request.action
     impact = f", {', '.join(request.impact)}" if request.impact else ""
     lines = [
@@ -108,11 +114,11 @@ def question(request: SignoffRequest) -> str:
         f"--- sign-off needed: {visible(action.skill)} {visible(action.version)}".rstrip(),
         f"effect     {request.effect}{impact}",
         f"asked by   {request.asked_by}" + (f", step {request.step}" if request.step else ""),
-        f"because    {visible(request.source)}: {visible(request.reason)}",
-        *_table("may reach", [f"{k}: {', '.join(map(visible, v))}" for k, v in request.reach.items()]),
+        *_prose("because", f"{visible(request.source)}: {visible(request.reason)}", columns),
+        *_table("may reach", [f"{k}: {visible(entry)}" for k, v in request.reach.items() for entry in v]),
         *_table("resolved", [f"{visible(k)} -> {visible(v)}" for k, v in action.resolved.items()]),
         *_table("arguments", visible_arguments(action.arguments, frozenset(request.secret))),
-        f"session    {_session_scope(request)}",
+        *_prose("session", _session_scope(request), columns),
         "",
     ]
     return "\n".join(lines)
@@ -123,6 +129,16 @@ def _session_scope(request: SignoffRequest) -> str:
     fixed = ", ".join(map(visible, request.targets))
     what = f"the same {fixed}, whatever the other arguments" if fixed else "exactly these arguments"
     return f"[s] allows {visible(request.action.skill)} again in this session with {what}"
+
+
+def _prose(name: str, text: str, columns: int) -> list[str]:
+    """Return rows of a sentence, broken between its words."""
+    if not columns:
+        return _table(name, [text])
+    import textwrap
+
+    size = max(columns - 11, 20)
+    return _table(name, textwrap.wrap(text, size, break_long_words=False, break_on_hyphens=False))
 
 
 def _table(name: str, rows: list[str]) -> list[str]:
@@ -146,6 +162,13 @@ class _Screen:
 
     def __exit__(self, *_: object) -> None:
         os.close(self.descriptor)
+
+    def columns(self) -> int:
+        """Return how many columns a line has; 0 when the terminal does not say."""
+        try:
+            return os.get_terminal_size(self.descriptor).columns
+        except OSError:
+            return 0
 
     def write(self, text: str) -> None:
         data = text.encode("utf-8", "replace")

@@ -6,15 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from remit.errors import PolicyError
+from remit.policy.places import stray
 from remit.policy.shapes import argument_names, find_schema, misfit
 from remit.skills import RESERVED_PACK, Skill
 
 if TYPE_CHECKING:
     from remit.policy.config import OperatorConfig, RuleConfig
+    from remit.policy.operators import Places
 
 
-def check_rule(rule: RuleConfig, skills: Mapping[str, Skill]) -> Iterator[str]:
+def check_rule(rule: RuleConfig, skills: Mapping[str, Skill], *, incomplete: bool = False) -> Iterator[str]:
     """Yield warnings about a rule.
+
+    Args:
+        rule: as it stands in `remit.toml`.
+        skills: full name to skill, of everything that can be called.
+        incomplete: skills of the deployment are left out; a rule about many skills may be about those,
+            so that an argument which none of the others has is a warning.
 
     Raises:
         PolicyError: a skill that is installed has no such argument, or one of another type.
@@ -26,8 +34,29 @@ def check_rule(rule: RuleConfig, skills: Mapping[str, Skill]) -> Iterator[str]:
             continue
         yield from _unknown_skills(rule.id, match.skill or (), skills)
         meant = _meant(match.skill or named, skills)
+        wide = any(pattern.endswith("*") for pattern in match.skill or named or ("*",))
         for path, operators in match.arguments.items():
+            if incomplete and wide and not _anybody_has(path, meant):
+                yield f"rule {rule.id}: {part}.arguments.{path}: no skill that is here has this argument"
+                continue
             _check_argument(rule.id, f"{part}.arguments.{path}", path, operators, meant)
+
+
+def stray_folders(rule: RuleConfig, places: Places) -> Iterator[str]:
+    """Yield warnings about folders in a rule that lie beside the workspace, where nobody will have meant them."""
+    for match in (rule.match, rule.unless):
+        for path, operators in (match.arguments if match is not None else {}).items():
+            for pattern in _folders(operators):
+                if warning := stray(pattern, folder=places.folder, anchors=places.anchors):
+                    yield f"rule {rule.id}: arguments.{path}: path_under {warning}"
+
+
+def _folders(operators: OperatorConfig) -> Iterator[str]:
+    for name, operand in operators.given:
+        if name == "path_under":
+            yield from operand
+        elif name in ("each", "any"):
+            yield from _folders(operand)
 
 
 def _check_scene(rule: RuleConfig) -> None:
@@ -58,6 +87,10 @@ def _unknown_skills(rule: str, patterns: tuple[str, ...], skills: Mapping[str, S
             close = nearest(pattern, [*skills, *packs])
             hint = f"; did you mean {close}?" if close else ""
             yield f"rule {rule} is about {pattern}, which is not enabled here{hint}"
+
+
+def _anybody_has(path: str, skills: tuple[Skill, ...]) -> bool:
+    return any(find_schema(skill.schema, path) is not None for skill in skills)
 
 
 def _check_argument(rule: str, place: str, path: str, operators: OperatorConfig, meant: tuple[Skill, ...]) -> None:

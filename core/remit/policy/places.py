@@ -130,8 +130,29 @@ def expand(pattern: str, *, folder: str | None, anchors: Mapping[str, str]) -> s
         raise ValueError(f"{pattern!r}: name a folder; a path below it always counts")
     real = real_path(text, base=folder)
     if real is None:
-        raise ValueError(f"{pattern!r} is no absolute path, and there is no folder to start from")
+        raise ValueError(
+            f"{pattern!r} is no absolute path, and there is no folder to start from;"
+            f" write {_in_workspace(text)!r} for a folder of the workspace"
+        )
     return real
+
+
+def stray(pattern: str, *, folder: str | None, anchors: Mapping[str, str]) -> str:
+    """Return a warning about a relative folder pattern that can meet nothing of the workspace, else an empty text."""
+    workspace = anchors.get("workspace")
+    if workspace is None or pattern.startswith(("/", "$")):
+        return ""
+    place = expand(pattern, folder=folder, anchors=anchors)
+    if lies_under(place, workspace) or lies_under(workspace, place):
+        return ""
+    inside = _in_workspace(pattern)
+    return (
+        f"{pattern!r} starts from the folder of remit.toml and means {place}; for one of the workspace write {inside!r}"
+    )
+
+
+def _in_workspace(pattern: str) -> str:
+    return "${workspace}/" + pattern.removeprefix("./").lstrip("/")
 
 
 def lies_under(path: str, folder: str) -> bool:

@@ -27,7 +27,13 @@ def remedy(skill: Skill, steps: Sequence[Step], rules: Rules) -> str:
         rules: of the deployment.
     """
     against = [step for step in steps if step[0] != "allow"]
-    return "\n".join(dict.fromkeys(_lines(skill, against, rules)))
+    lines = dict.fromkeys(_lines(skill, against, rules))
+    return "\n".join(sorted(lines, key=_is_block))
+
+
+def _is_block(line: str) -> bool:
+    """Tell whether a line brings a block to copy, which comes last: what follows would look like a part of it."""
+    return "\n" in line
 
 
 def _lines(skill: Skill, against: Sequence[Step], rules: Rules) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remit.errors import PolicyError
-from remit.policy.check import check_rule
+from remit.policy.check import check_rule, stray_folders
 from remit.policy.operators import Condition, Places, Truth, conjunction, negation, prepare
 from remit.policy.shapes import Missing, argument_value
 from remit.skills import Skill
@@ -113,6 +113,7 @@ class Rules:
         skills: Mapping[str, Skill],
         folder: Path | None = None,
         anchors: Mapping[str, str] | None = None,
+        incomplete: bool = False,
     ) -> Rules:
         """Check rules against the installed skills and make them ready.
 
@@ -122,6 +123,7 @@ class Rules:
             skills: full name to skill, of everything that is enabled.
             folder: the folder of `remit.toml`, from which relative paths start.
             anchors: name to absolute path; `workspace` is taken from the skills when left out.
+            incomplete: skills of the deployment are left out of `skills`; see `check_rule`.
 
         Raises:
             PolicyError: two rules share an id, or a rule about an installed skill can never match.
@@ -131,8 +133,9 @@ class Rules:
         defaults = DefaultsConfig() if defaults is None else defaults
         places = Places(folder=str(folder) if folder else None, anchors=_anchors(skills, anchors))
         _refuse_doubles(rules)
-        warnings = [warning for rule in rules for warning in check_rule(rule, skills)]
+        warnings = [warning for rule in rules for warning in check_rule(rule, skills, incomplete=incomplete)]
         ready = sorted((_rule(rule, places) for rule in rules), key=lambda rule: rule.id)
+        warnings += [warning for rule in rules for warning in stray_folders(rule, places)]
         return cls(
             rules=tuple(ready),
             defaults=defaults,

@@ -166,7 +166,8 @@ def _create(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk ends the transaction by itself
+            connection.execute("ROLLBACK")
         raise
 
 

@@ -34,13 +34,16 @@ class Sessions:
 
     database: Database
 
-    def save_session(self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str) -> None:
+    def save_session(
+        self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str, durable: bool = True
+    ) -> None:
         """Save a session, replacing what was saved under the same id.
 
         Args:
             session: the session's id.
             transcript: its messages, plain JSON data.
             status: see `SavedSession`.
+            durable: on return it is on the disk, not only with the operating system.
 
         Raises:
             StateError: it cannot be written.
@@ -52,7 +55,8 @@ class Sessions:
                 "INSERT INTO sessions VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
                 " updated = excluded.updated, status = excluded.status, transcript = excluded.transcript",
                 (session, now, now, status, text),
-            )
+            ),
+            durable=durable,
         )
 
     def load_session(self, session: str) -> SavedSession | None:

@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from remit_sandbox.confine import landlock, process, seccomp
-from remit_sandbox.confine.landlock import EXECUTE, READ, READ_FILE, TRUNCATE, WRITE, WRITE_FILE
+from remit_sandbox.confine import landlock, process, readable, seccomp
+from remit_sandbox.confine.landlock import EXECUTE, READ, READ_DIR, READ_FILE, TRUNCATE, WRITE, WRITE_FILE
 from remit_sandbox.confine.programs import loader_of
 from remit_sandbox.values import EnforcedBy
 
@@ -71,7 +71,8 @@ def open_grants(paths: Paths) -> list[Opened]:
     opened += [_open_grant(grant, WRITE) for grant in paths.write]
     opened += _open_programs(paths.programs)
     opened += open_paths(paths.site)
-    opened += open_paths(("/proc/self",))
+    opened += open_paths(("/proc/self",), READ_DIR)
+    opened += open_paths(readable.OWN_PROCESS)
     return opened + open_paths((paths.tmp,), WRITE)
 
 

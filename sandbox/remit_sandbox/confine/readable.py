@@ -21,6 +21,32 @@ _RANDOM = ("/dev/urandom", "/dev/random")
 WRITABLE_DEVICES = ("/dev/null", "/dev/zero")
 """Devices that a cell may read and write."""
 
+OWN_PROCESS = tuple(
+    f"/proc/self/{name}"
+    for name in (
+        "auxv",
+        "cmdline",
+        "comm",
+        "environ",
+        "fd",
+        "fdinfo",
+        "io",
+        "limits",
+        "maps",
+        "oom_score",
+        "oom_score_adj",
+        "personality",
+        "schedstat",
+        "smaps",
+        "smaps_rollup",
+        "stat",
+        "statm",
+        "status",
+    )
+)
+"""What a cell may read of itself. Not all of /proc/self: `net` shows every socket of the machine, also below
+`task`, and others show its mounts and control groups."""
+
 _SHARED_BY_CERTIFICATES = ("/etc/", "/usr/share/", "/usr/local/share/")
 
 

@@ -72,10 +72,10 @@ class Channel:
     def _write(self, message: Mapping[str, Any]) -> None:
         if os.getpid() != self._owner:
             os._exit(0)
-        parts = [memoryview(part) for part in encode(message)]
+        header, body = encode(message)
         try:
-            sent = os.writev(self._fd, parts)
-            rest = memoryview(b"".join(parts))[sent:] if sent < sum(map(len, parts)) else memoryview(b"")
+            sent = os.writev(self._fd, (header, body))
+            rest = memoryview(header + body)[sent:] if sent < len(header) + len(body) else b""
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
         except OSError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -51,9 +51,11 @@ class Context:
     Attributes:
         settings: the pack's settings as the deployment has them; read only.
         secrets: logical name to value; only those that the deployment binds.
-        workspace: the deployment's workspace, None when the skill may not read all of it.
+        workspace: the deployment's workspace, None when the skill may use nothing in it.
         data: the pack's own folder, None when it has none.
         tmp: a private folder that lives as long as the cell.
+        readable: what the deployment lets the skill read: absolute paths of files, and `/dir/**` for
+            a folder and all below it.
         session: id of the session.
         call: id of the call.
     """
@@ -66,6 +68,7 @@ class Context:
         workspace: str | None = None,
         data: str | None = None,
         tmp: str | None = None,
+        readable: Sequence[str] = (),
         session: str = "",
         call: str = "",
         report: Callable[[str], None] | None = None,
@@ -75,10 +78,17 @@ class Context:
         self.workspace = Path(workspace) if workspace else None
         self.data = Path(data) if data else None
         self.tmp = Path(tmp) if tmp else None
+        self.readable = tuple(str(path) for path in readable)
         self.session = session
         self.call = call
         self._report = report
         self._follow_ups: list[tuple[str, bytes]] = []
+
+    def again(self, session: str, call: str, report: Callable[[str], None]) -> Context:
+        """Return the same surroundings for another call."""
+        other = Context.__new__(Context)
+        other.__dict__.update(self.__dict__, session=session, call=call, _report=report, _follow_ups=[])
+        return other
 
     def progress(self, text: str) -> None:
         """Tell the person who waits what is happening; at most 2,000 characters are kept."""

@@ -47,12 +47,13 @@ def convert(prepared: Prepared, arguments: bytes) -> Mapping[str, Any]:
     """
     text = arguments or b"{}"
     try:
-        made = prepared.model.model_validate_json(text, strict=True, extra="forbid")
+        made = prepared.model.__pydantic_validator__.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
         raise DoesNotFit(tuple(_errors(error, text))) from None
     except RecursionError:
         raise DoesNotFit((FieldError(path="", message="the arguments nest too deeply"),)) from None
-    return made.__dict__
+    values: Mapping[str, Any] = made.__dict__
+    return values
 
 
 def _errors(error: ValidationError, text: bytes) -> Iterable[FieldError]:

@@ -19,6 +19,9 @@ from remit_sandbox.values import FollowUp, Reply
 Runner = Callable[[Coroutine[Any, Any, Any]], Any]
 """Runs one coroutine to its end and returns its value, as `asyncio.run` does."""
 
+FINISHED = {str, int, float, bool, type(None), dict, list, tuple, bytes}
+"""What is a result as it is; asking anything else whether it can be awaited costs more than a short call."""
+
 
 def finish(value: Any, context: Context, run: Runner) -> Any:
     """Return the result behind what a handler returned.
@@ -63,74 +66,37 @@ async def _adrain(generator: AsyncIterator[Any], context: Context) -> Any:
     return last
 
 
-class Invocation:
-    """One call: how it starts, and its reply when it went well or badly.
+def start(prepared: Prepared, arguments: bytes, context: Context | None) -> Any:
+    """Convert the arguments (JSON text in UTF-8) and call the handler.
 
     Args:
         prepared: the handler.
         arguments: JSON text in UTF-8.
-        context: what `ctx` gives.
-        wording: puts errors into words.
-        limit: the longest result in bytes of JSON.
+        context: what `ctx` gives; may be None for a handler that does not ask for it.
+
+    Raises:
+        DoesNotFit: the arguments do not convert.
+        BaseException: whatever the handler raises.
     """
-
-    def __init__(
-        self,
-        prepared: Prepared,
-        arguments: bytes,
-        context: Context,
-        wording: Wording,
-        *,
-        limit: int = LENGTH,
-    ) -> None:
-        self._prepared = prepared
-        self._arguments = arguments
-        self.context = context
-        self._wording = wording
-        self._limit = limit
-
-    def start(self) -> Any:
-        """Convert the arguments and call the handler.
-
-        Raises:
-            DoesNotFit: the arguments do not convert.
-            BaseException: whatever the handler raises.
-        """
-        values = convert(self._prepared, self._arguments)
-        positional, named = self._prepared.bind(values, self.context)
-        return self._prepared.function(*positional, **named)
-
-    def success(self, value: Any) -> Reply:
-        """Return the reply for what the handler returned.
-
-        Raises:
-            NotJson: it has no JSON form.
-        """
-        return success(value, self.context, self._wording, self._limit)
-
-    def failure(self, error: BaseException) -> Reply:
-        """Return the reply for what was raised."""
-        if isinstance(error, DoesNotFit):
-            return Reply(kind="invalid", errors=error.errors)
-        return failure(error, self._wording)
-
-    def run(self, runner: Runner) -> Reply:
-        """Run the call to its end; whatever the handler raises becomes a reply."""
-        try:
-            return self.success(finish(self.start(), self.context, runner))
-        except BaseException as error:
-            return self.failure(error)
+    positional, named = prepared.bind(convert(prepared, arguments), context)
+    return prepared.function(*positional, **named)
 
 
 def success(value: Any, context: Context, wording: Wording, limit: int = LENGTH) -> Reply:
-    """Return the reply that holds `value` and the follow-up calls of `context`."""
-    text = to_json(value, limit=limit, mask=wording.mask)
+    """Return the reply that holds `value` and the follow-up calls of `context`.
+
+    Raises:
+        NotJson: it has no JSON form.
+    """
+    text = to_json(value, limit=limit, mask=wording.hides)
     follow_ups = tuple(FollowUp(skill=skill, arguments=body) for skill, body in context.follow_ups)
     return Reply(kind="result", text=text, follow_ups=follow_ups)
 
 
 def failure(error: BaseException, wording: Wording) -> Reply:
     """Return the reply that says what was raised."""
+    if isinstance(error, DoesNotFit):
+        return Reply(kind="invalid", errors=error.errors)
     return Reply(kind="failed", error=wording.line(error), traceback=wording.trace(error))
 
 
@@ -141,13 +107,13 @@ def invoke_function(function: Callable[..., Any], arguments: bytes, context: Con
     `ainvoke_function` there). A KeyboardInterrupt passes through: it is the person's own.
     """
     try:
-        invocation = _invocation(function, arguments, context)
+        prepared, wording = _prepared(function, context)
     except CannotDescribe as error:
         return Reply(kind="failed", error=str(error))
     try:
-        return invocation.success(finish(invocation.start(), context, asyncio.run))
+        return success(finish(start(prepared, arguments, context), context, asyncio.run), context, wording)
     except (Exception, SystemExit) as error:
-        return invocation.failure(error)
+        return failure(error, wording)
 
 
 async def ainvoke_function(function: Callable[..., Any], arguments: bytes, context: Context) -> Reply:
@@ -155,16 +121,15 @@ async def ainvoke_function(function: Callable[..., Any], arguments: bytes, conte
     if not (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
         return await asyncio.to_thread(invoke_function, function, arguments, context)
     try:
-        invocation = _invocation(function, arguments, context)
+        prepared, wording = _prepared(function, context)
     except CannotDescribe as error:
         return Reply(kind="failed", error=str(error))
     try:
-        return invocation.success(await settle(invocation.start(), context))
+        return success(await settle(start(prepared, arguments, context), context), context, wording)
     except (Exception, SystemExit) as error:
-        return invocation.failure(error)
+        return failure(error, wording)
 
 
-def _invocation(function: Callable[..., Any], arguments: bytes, context: Context) -> Invocation:
+def _prepared(function: Callable[..., Any], context: Context) -> tuple[Prepared, Wording]:
     places = [(path, "<site>") for path in sys.path if path.endswith("site-packages")]
-    wording = Wording(places=places, secrets=context.secrets)
-    return Invocation(prepare(function), arguments, context, wording)
+    return prepare(function), Wording(places=places, secrets=context.secrets)

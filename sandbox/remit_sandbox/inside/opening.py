@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import importlib
 import os
 import sys
@@ -11,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from remit_sandbox.inside.context import Context
@@ -27,19 +25,19 @@ class OpenPack:
 
     Attributes:
         package: its top-level package.
-        surroundings: what every `Context` of this cell holds.
+        surroundings: what the `Context` of every call holds.
         wording: puts errors into words.
         limit: the longest result in bytes of JSON.
     """
 
     package: str
-    surroundings: Mapping[str, Any]
+    surroundings: Context
     wording: Wording
     limit: int = LENGTH
 
     def context(self, session: str, call: str, report: Callable[[str], None]) -> Context:
         """Return the context of one call."""
-        return Context(**self.surroundings, session=session, call=call, report=report)
+        return self.surroundings.again(session, call, report)
 
     def load(self, reference: str) -> Callable[..., Any]:
         """Return the function behind `package.module:function`.
@@ -82,7 +80,7 @@ def wording_for(frame: Mapping[str, Any], tmp: str) -> Wording:
         (frame.get("data") or "", "${data}"),
         (tmp, "${tmp}"),
         (frame.get("location") or "", "<pack>"),
-        (str(Path(os.__file__).parent), "<python>"),
+        (os.path.dirname(os.__file__), "<python>"),
         (sys.prefix, "<python>"),
         *((path, "<site>") for path in frame["paths"]),
     ]
@@ -95,14 +93,15 @@ def open_pack(frame: Mapping[str, Any], tmp: str, wording: Wording) -> OpenPack:
     Raises:
         BaseException: whatever the package raises at import.
     """
-    import_from_source(frame["package"], frame.get("location"))
-    surroundings = {
-        "settings": frame["settings"],
-        "secrets": frame["secrets"],
-        "workspace": frame.get("workspace"),
-        "data": frame.get("data"),
-        "tmp": tmp,
-    }
+    import_from_source(frame["package"], frame.get("location"), frame.get("digests"))
+    surroundings = Context(
+        settings=frame["settings"],
+        secrets=frame["secrets"],
+        workspace=frame.get("workspace"),
+        data=frame.get("data"),
+        tmp=tmp,
+        readable=frame.get("readable") or (),
+    )
     limit = frame.get("result_limit") or LENGTH
     return OpenPack(package=frame["package"], surroundings=surroundings, wording=wording, limit=limit)
 
@@ -111,11 +110,10 @@ def _folder(frame: Mapping[str, Any]) -> str | None:
     """Return where the package lies, without importing it."""
     places = [frame["location"]] if frame.get("location") else sys.path
     for place in places:
-        folder = Path(place) / frame["package"]
-        with contextlib.suppress(OSError):
-            if (folder / "__init__.py").is_file():
-                return str(folder)
-    return str(Path("/nowhere"))
+        folder = os.path.join(place.rstrip("/"), frame["package"])
+        if os.path.isfile(f"{folder}/__init__.py"):
+            return folder
+    return "/nowhere"
 
 
 def _extend_path(paths: Sequence[str]) -> None:

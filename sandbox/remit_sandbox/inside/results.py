@@ -16,7 +16,10 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
+from pydantic_core import to_json as write
+
 from remit_sandbox.inside.media import media_type
+from remit_sandbox.inside.plain import is_plain
 from remit_sandbox.inside.text import well_formed
 
 DEPTH = 100
@@ -30,6 +33,9 @@ LENGTH = 32 * 1024 * 1024 - 64 * 1024
 
 DIGITS = 4_300
 """Decimal digits of an integer: what Python itself parses."""
+
+BITS = int(DIGITS * 3.3)
+"""Of the longest integer."""
 
 _SMALL = 2**53
 _TEXT_TYPES = (UUID, PurePath, Fraction)
@@ -57,13 +63,24 @@ def to_json(value: Any, *, limit: int = LENGTH, mask: Callable[[str], str] | Non
         NotJson: NaN or infinity, a type without a JSON form, two keys that become one, a value
             that contains itself, or one that is too large.
     """
-    from pydantic_core import to_json as write
-
-    plain = _Plain(limit, mask).convert(value)
-    text = write(plain)
+    text = _at_once(value, limit) if mask is None else None
+    if text is None:
+        text = write(_Plain(limit, mask).convert(value))
     if len(text) > limit:
         raise NotJson(f"the result is {len(text)} bytes of JSON; at most {limit} are allowed")
     return text
+
+
+def _at_once(value: Any, limit: int) -> bytes | None:
+    """Return the JSON text of a value that needs no conversion, None for any other."""
+    if type(value) is str:
+        fits = len(value) <= limit
+    else:
+        fits = is_plain(value, depth=DEPTH, nodes=NODES, bits=BITS, size=limit)
+    try:
+        return write(value) if fits else None
+    except ValueError:
+        return None
 
 
 class _Plain:
@@ -153,7 +170,7 @@ class _Plain:
         return self._mask(value) if self._mask else value
 
     def _integer(self, value: int) -> int:
-        if value.bit_length() > DIGITS * 3.3:
+        if value.bit_length() > BITS:
             raise NotJson(f"an integer{self._where()} has more than about {DIGITS} digits")
         return value
 

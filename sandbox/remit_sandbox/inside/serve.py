@@ -28,9 +28,10 @@ from remit_sandbox.inside.channel import Channel
 from remit_sandbox.inside.context import Call, Context
 from remit_sandbox.inside.convert import DoesNotFit, convert
 from remit_sandbox.inside.describe import describe, described_fields
-from remit_sandbox.inside.invoke import Invocation, failure, finish, success
+from remit_sandbox.inside.invoke import FINISHED, failure, finish, start
 from remit_sandbox.inside.network import install
 from remit_sandbox.inside.opening import OpenPack, open_pack, prepare_process, wording_for
+from remit_sandbox.inside.results import to_json
 from remit_sandbox.inside.signature import Prepared, check_hook, prepare, wants_context
 from remit_sandbox.inside.streams import Streams
 from remit_sandbox.inside.text import well_formed
@@ -79,8 +80,10 @@ class _Server:
             identity = request["id"]
             self._channel.begin(identity)
             answer = self._operations[request["op"]](request)
-            self._streams.settle()
-            self._channel.answer({**answer, "id": identity})
+            answer["id"] = identity
+            self._streams.flush()
+            self._channel.answer(answer)
+            self._streams.restore()
 
     def _next(self) -> Answer | None:
         """Read on when a pack's timer or signal handler raises into the wait."""
@@ -130,21 +133,22 @@ class _Server:
         pack = self._opened
         try:
             prepared = self._handler(frame["handler"])
-            context = self._context(frame)
+            context = self._context(frame) if prepared.context else None
+            value = start(prepared, frame["arguments"], context)
+            if type(value) not in FINISHED:
+                context = context or self._context(frame)
+                value = finish(value, context, self._run)
+            return _result(value, context, pack)
         except BaseException as error:
             return _plain(failure(error, pack.wording))
-        invocation = Invocation(prepared, frame["arguments"], context, pack.wording, limit=pack.limit)
-        return _plain(invocation.run(self._run))
 
     def _after(self, frame: Answer) -> Answer:
         pack = self._opened
         try:
             context = self._context(frame)
-            value = self._hook_value(frame, context)
-            reply = success(value, context, pack.wording, pack.limit)
+            return _result(self._hook_value(frame, context), context, pack)
         except BaseException as error:
-            reply = failure(error, pack.wording)
-        return _plain(reply)
+            return _plain(failure(error, pack.wording))
 
     def _hook_value(self, frame: Answer, context: Context) -> Any:
         """Return what the post-hook makes of the result; the result itself when it returns None."""
@@ -188,10 +192,12 @@ class _Server:
             raise
 
 
+def _result(value: Any, context: Context | None, pack: OpenPack) -> Answer:
+    text = to_json(value, limit=pack.limit, mask=pack.wording.hides)
+    return {"op": "result", "text": text, "follow_ups": context.follow_ups if context else ()}
+
+
 def _plain(reply: Reply) -> Answer:
-    if reply.kind == "result":
-        follow_ups = [[item.skill, item.arguments] for item in reply.follow_ups]
-        return {"op": "result", "text": reply.text, "follow_ups": follow_ups}
     if reply.kind == "invalid":
         return {"op": "invalid", "errors": [[item.path, item.message] for item in reply.errors]}
     return {"op": "failed", "error": reply.error, "traceback": reply.traceback}

@@ -20,22 +20,39 @@ class Streams:
     """
 
     def __init__(self) -> None:
-        self._kept = {number: _copy(number) for number in (0, 1, 2)}
+        copies = ((number, _copy(number)) for number in (0, 1, 2))
+        self._kept = [(number, copy, _marked(copy)) for number, copy in copies if copy is not None]
         self._out = _text(1)
         self._err = _text(2)
         self._install()
 
-    def settle(self) -> None:
-        """Flush what was printed, and put back what is no longer there."""
-        for stream in (sys.stdout, sys.stderr, self._out, self._err):
-            with contextlib.suppress(BaseException):
+    def flush(self) -> None:
+        """Hand on what was printed, before the answer is sent."""
+        ours = sys.stdout is self._out and sys.stderr is self._err
+        for stream in (self._out, self._err) if ours else (sys.stdout, sys.stderr, self._out, self._err):
+            try:
                 stream.flush()
-        for number, copy in self._kept.items():
-            if copy is not None and not _same(number, copy):
-                with contextlib.suppress(OSError):
-                    os.dup2(copy, number)
+            except BaseException:
+                continue
+
+    def restore(self) -> None:
+        """Put back what is no longer there; the host need not wait for it."""
+        if not self._intact():
+            for number, copy, marks in self._kept:
+                if _flags(number) != marks and _flags(copy) == marks:
+                    with contextlib.suppress(OSError):
+                        os.dup2(copy, number)
         if sys.stdin is None or sys.stdin.closed:
             sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+
+    def _intact(self) -> bool:
+        try:
+            for number, _, marks in self._kept:
+                if fcntl.fcntl(number, fcntl.F_GETFL) != marks:
+                    return False
+        except OSError:
+            return False
+        return True
 
     def _install(self) -> None:
         sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
@@ -55,8 +72,18 @@ def _copy(number: int) -> int | None:
         return None
 
 
-def _same(number: int, copy: int) -> bool:
+def _marked(number: int) -> int:
+    """Set a status flag that means nothing to a pipe or the null device, and tells them from what a pack opens.
+
+    Comparing the flags costs a quarter of comparing what `fstat` says, three times after each call.
+    """
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(number, fcntl.F_SETFL, _flags(number) | os.O_APPEND)
+    return _flags(number)
+
+
+def _flags(number: int) -> int:
     try:
-        return os.path.samestat(os.fstat(number), os.fstat(copy))
+        return fcntl.fcntl(number, fcntl.F_GETFL)
     except OSError:
-        return False
+        return -1

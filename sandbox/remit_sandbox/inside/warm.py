@@ -24,12 +24,18 @@ STANDARD = """
 """Modules of the standard library that are imported ahead."""
 
 OWN = """
-    annotations channel context convert describe docstrings from_source invoke media opening results
+    annotations channel context convert describe docstrings from_source invoke media opening plain results
     serve signature streams text tidy wording
 """
 """Modules of this package that are imported ahead."""
 
-OPTIONAL = ("remit_sandbox.inside.network", "typing_extensions", "annotated_types", "docstring_parser.parser")
+OPTIONAL = (
+    "remit_sandbox.inside.network",
+    "remit_sandbox.python.door",
+    "typing_extensions",
+    "annotated_types",
+    "docstring_parser.parser",
+)
 
 
 def warm() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import re
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -33,6 +34,9 @@ class Wording:
             every frame outside Remit.
         places: pairs of (folder on this machine, what is written instead).
         secrets: logical name to the value that must never appear.
+
+    Attributes:
+        hides: `mask`, or None when there is no secret to hide.
     """
 
     def __init__(
@@ -44,10 +48,14 @@ class Wording:
     ) -> None:
         self._folder = folder
         known = {path.rstrip("/"): name for path, name in places if path and path.rstrip("/") not in _ROOTS}
-        longest = sorted(known, key=len, reverse=True)
-        self._places = [(re.compile(re.escape(path) + r"(?![\w.-])"), known[path]) for path in longest]
+        self._known = [(path, known[path]) for path in sorted(known, key=len, reverse=True)]
         values = [(v, k) for k, v in (secrets or {}).items() if len(v) >= _SHORTEST_SECRET]
         self._secrets = sorted(values, key=lambda pair: -len(pair[0]))
+        self.hides: Callable[[str], str] | None = self.mask if values else None
+
+    @cached_property
+    def _places(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(re.compile(re.escape(path) + r"(?![\w.-])"), name) for path, name in self._known]
 
     def mask(self, text: str) -> str:
         """Return `text` with the value of every secret replaced by its name."""
@@ -59,7 +67,7 @@ class Wording:
     def shorten(self, text: str) -> str:
         """Return `text` without secrets and without folders of this machine."""
         text = self.mask(text)
-        for pattern, name in self._places:
+        for pattern, name in self._places:  # compiled at the first error, not while a cell starts
             text = pattern.sub(name, text)
         return text
 

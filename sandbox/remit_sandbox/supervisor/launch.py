@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 from remit_sandbox.confine import process
@@ -108,8 +110,34 @@ def _set_up_environment(tmp: str, env: Mapping[str, str]) -> None:
     os.environ.update(homes | threads | dict(env))
     time.tzset()
     tempfile.tempdir = None
+    _have_sqlite_use(tmp)
     os.chdir(tmp)
     sys.dont_write_bytecode = True
+
+
+def _have_sqlite_use(tmp: str) -> None:
+    """Its temporary files; it has read SQLITE_TMPDIR before the cell was forked, and never will again."""
+    if library := _sqlite():
+        place = library.sqlite3_mprintf(b"%s", os.fsencode(tmp))
+        ctypes.c_void_p.in_dll(library, "sqlite3_temp_directory").value = place
+
+
+@cache
+def _sqlite() -> ctypes.CDLL | None:
+    """SQLite's library where it has been imported and can be reached."""
+    module = sys.modules.get("_sqlite3")
+    try:
+        library = ctypes.CDLL(getattr(module, "__file__", None) or "")
+        ctypes.c_void_p.in_dll(library, "sqlite3_temp_directory")
+        library.sqlite3_mprintf.restype = ctypes.c_void_p
+    except (OSError, ValueError, AttributeError):
+        return None
+    return library
+
+
+def prepare() -> None:
+    """Look up ahead what every cell needs."""
+    _sqlite()
 
 
 def _say(message: Mapping[str, Any]) -> None:

@@ -23,6 +23,9 @@ _REAP_PAUSE = 0.0005
 _OWN_END = 0.05
 _CHECK_EVERY = 0.4
 
+MOST_THREADS = 512
+"""Threads that a cell may have, polled: without end they use up the machine's process ids."""
+
 
 class Supervisor:
     """Forks, watches and ends cells for one host, and dies with it.
@@ -71,6 +74,7 @@ class Supervisor:
         from remit_sandbox.inside.warm import warm
 
         warm()
+        launch.prepare()
         if not self._machine.no_seccomp:
             seccomp.prepare(self._machine.landlock)
         if self._machine.landlock:
@@ -251,10 +255,12 @@ class Supervisor:
         self._checked = time.monotonic()
         for child in self._children.values():
             if child.status is None and not child.reason:
-                if folders.size(child.tmp) > child.disk:
+                if folders.size(child.tmp) + folders.unlinked(child.pid) > child.disk:
                     child.reason = f"it used more than {child.disk} bytes of its temporary folder"
                 elif child.processes is not None and tree.count(child.pid) > child.processes + 1:
                     child.reason = f"it had more than {child.processes} processes"
+                elif _threads(child) > MOST_THREADS:
+                    child.reason = f"it had more than {MOST_THREADS} threads"
                 if child.reason:
                     tree.kill_group(child.pid)
 
@@ -267,6 +273,10 @@ class Supervisor:
         self._children.clear()
         tree.sweep(os.getpid(), set())
         folders.remove(self._base)
+
+
+def _threads(child: Child) -> int:
+    return tree.threads(child.pid) if child.processes is None else tree.count_threads(child.pid)
 
 
 def _pipes(count: int) -> tuple[list[int], list[int]]:

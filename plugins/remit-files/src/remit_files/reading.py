@@ -3,12 +3,13 @@
 import os
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from remit_files.places import located, shown
+from remit_files.places import granted, granted_below, located, shown
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of the largest file that is searched or read in one go."""
@@ -38,13 +39,10 @@ def list_files(
     place = located(ctx, folder)
     if not place.is_dir():
         raise NotADirectoryError(f"{folder!r} is not a folder")
-    entries: list[dict[str, Any]] = []
-    for entry in walk(place, recursive):
-        if fnmatch(entry.name, pattern):
-            if len(entries) == limit:
-                return {"entries": entries, "cut": True}
-            entries.append(described(ctx, entry))
-    return {"entries": entries, "cut": False}
+    with granted(ctx, folder, "reading"):
+        found = (entry for entry in walk(ctx, place, recursive) if fnmatch(entry.name, pattern))
+        entries = [described(ctx, entry) for entry in islice(found, limit + 1)]
+    return {"entries": entries[:limit], "cut": len(entries) > limit}
 
 
 def read_file(
@@ -63,7 +61,9 @@ def read_file(
     Returns:
         The text, the numbers of its first line and of the lines in the whole file.
     """
-    content = text_of(located(ctx, path), path).splitlines()
+    place = located(ctx, path)
+    with granted(ctx, path, "reading"):
+        content = text_of(place, path).splitlines()
     part = content[start_line - 1 : start_line - 1 + lines]
     return {
         "text": "\n".join(part),
@@ -95,24 +95,41 @@ def search(
     """
     place = located(ctx, folder)
     wanted = text if case_sensitive else text.casefold()
-    matches: list[dict[str, Any]] = []
-    for entry in [place] if place.is_file() else walk(place, recursive=True):
-        if not fnmatch(entry.name, pattern):
-            continue
-        for number, line in searchable_lines(entry):
-            if wanted in (line if case_sensitive else line.casefold()):
-                if len(matches) == limit:
-                    return {"matches": matches, "cut": True}
-                matches.append({"path": shown(ctx, entry), "line": number, "text": line[:LONGEST_LINE]})
-    return {"matches": matches, "cut": False}
+    with granted(ctx, folder, "reading"):
+        if place.is_file():
+            os.close(os.open(place, os.O_RDONLY))
+        files = [place] if place.is_file() else walk(ctx, place, recursive=True)
+        lines = (
+            {"path": shown(ctx, file), "line": number, "text": line[:LONGEST_LINE]}
+            for file in files
+            if fnmatch(file.name, pattern)
+            for number, line in searchable_lines(file)
+            if wanted in (line if case_sensitive else line.casefold())
+        )
+        matches = list(islice(lines, limit + 1))
+    return {"matches": matches[:limit], "cut": len(matches) > limit}
 
 
-def walk(folder: Path, recursive: bool) -> Iterator[Path]:
-    """Yield what is in `folder`, sorted by name; links are not followed."""
-    for entry in sorted(os.scandir(folder), key=lambda found: found.name):
-        yield Path(entry.path)
-        if recursive and entry.is_dir(follow_symlinks=False):
-            yield from walk(Path(entry.path), recursive)
+def walk(ctx: Any, folder: Path, recursive: bool) -> Iterator[Path]:
+    """Yield what is in `folder`, sorted by name; links are not followed.
+
+    Of a folder that is not granted as a whole, what is granted inside it stands for its content.
+    """
+    for entry in inside(ctx, folder):
+        yield entry
+        if recursive and entry.is_dir() and not entry.is_symlink():
+            yield from walk(ctx, entry, recursive)
+
+
+def inside(ctx: Any, folder: Path) -> list[Path]:
+    """Return the entries of `folder` that may be listed."""
+    try:
+        return sorted(Path(entry.path) for entry in os.scandir(folder))
+    except PermissionError:
+        below = granted_below(ctx, folder)
+        if not below:
+            raise
+        return below
 
 
 def described(ctx: Any, entry: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from remit_files.places import located, shown
+from remit_files.places import granted, located, shown
 
 
 def write_file(
@@ -29,12 +29,13 @@ def write_file(
     place = located(ctx, path)
     if place.is_dir():
         raise IsADirectoryError(f"{path!r} is a folder")
-    place.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode("utf-8", errors="replace")
-    if overwrite:
-        replace(place, data)
-    else:
-        create(place, data, path)
+    with granted(ctx, path, "writing"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if overwrite:
+            replace(place, data)
+        else:
+            create(place, data, path)
     return {"path": shown(ctx, place), "bytes": len(data)}
 
 
@@ -51,12 +52,18 @@ def move_file(source: str, destination: str, ctx) -> dict[str, str]:
     old, new = located(ctx, source), located(ctx, destination)
     if not old.is_file():
         raise FileNotFoundError(f"there is no file {source!r}")
-    new.parent.mkdir(parents=True, exist_ok=True)
+    with granted(ctx, destination, "writing"):
+        new.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(old, new, follow_symlinks=False)
+        except FileExistsError:
+            raise FileExistsError(f"{destination!r} exists already; choose another name") from None
     try:
-        os.link(old, new, follow_symlinks=False)
-    except FileExistsError:
-        raise FileExistsError(f"{destination!r} exists already; choose another name") from None
-    old.unlink()
+        with granted(ctx, source, "writing"):
+            old.unlink()
+    except PermissionError:
+        new.unlink()
+        raise
     return {"from": shown(ctx, old), "to": shown(ctx, new)}
 
 
@@ -73,7 +80,8 @@ def delete_file(path: str, ctx) -> dict[str, str]:
     if place.is_dir() and not place.is_symlink():
         raise IsADirectoryError(f"{path!r} is a folder; only single files can be deleted")
     try:
-        place.unlink()
+        with granted(ctx, path, "writing"):
+            place.unlink()
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path!r}") from None
     return {"deleted": shown(ctx, place)}
