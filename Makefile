@@ -7,17 +7,20 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PACKS  := calc clock files weather
+PACKS  := calc clock files python weather
 PIP    := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 PACK_SOURCES := $(shell find plugins -type f ! -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: demo test lint bench clean setup dev
+.PHONY: help demo test lint bench clean setup dev
+
+help:
+	@sed -n 's/^# //p' Makefile
 
 demo: setup
 	$(BIN)/python -m examples.demo
 
 test: dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: dev
 	$(BIN)/ruff check .
@@ -34,13 +37,13 @@ dev: $(VENV)/.developed
 # `--without-pip` so that it works where venv lacks ensurepip (stock Debian).
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Remit needs Python 3.11 or newer; name one with: make PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "$(PYTHON) has no pip; install it (Debian: apt install python3-pip python3-venv)" >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "$(PYTHON) has no pip; install it (Debian: apt install python3-pip python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv --without-pip $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt $(PACK_SOURCES)
 	@echo "Installing Remit and its packs into $(VENV) ..."
-	@$(PIP) install -q -c constraints.txt hatchling editables
-	@$(PIP) install -q --no-build-isolation -c constraints.txt -e .
+	@$(PIP) install -q -c constraints.txt pip hatchling editables
+	@$(PIP) install -q --no-build-isolation -c constraints.txt -e . tzdata
 	@$(PIP) install -q --no-build-isolation --no-deps --force-reinstall $(PACKS:%=./plugins/remit-%)
 	@touch $@
 

@@ -1,10 +1,10 @@
-"""Run every benchmark: `python -m benchmarks`."""
+"""Run the benchmarks that need no endpoint: `python -m benchmarks`."""
 
 from __future__ import annotations
 
-from benchmarks import cells, startup
+from benchmarks import calculation, cells, dialects, python_engine, startup
 
 if __name__ == "__main__":
-    startup.main([])
-    print()
-    cells.main([])
+    for benchmark in (startup, cells, calculation, python_engine, dialects):
+        benchmark.main([])
+        print()

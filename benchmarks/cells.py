@@ -26,6 +26,7 @@ from typing import Any
 from benchmarks.measure import machine, report
 from remit_sandbox import Cell, CellSpec, Sandbox
 from remit_sandbox.probe import probe
+from remit_sandbox.values import Enforcement
 
 SIZES: Mapping[str, int] = {"100 B": 100, "1 MB": 1_000_000}
 PACK = "def echo(text: str) -> str:\n    return text\n"
@@ -47,7 +48,7 @@ def socket_echo() -> Iterator[Contender]:
     child = os.fork()
     if child == 0:
         ours.close()
-        while data := theirs.recv(1 << 20):
+        while data := theirs.recv(1 << 16):
             theirs.sendall(data)
         os._exit(0)
     theirs.close()
@@ -140,19 +141,28 @@ def timed(contenders: Mapping[str, Contender], text: str, rounds: int) -> dict[s
 
 
 def rows(seconds: Mapping[str, Sequence[float]], label: str) -> list[dict[str, Any]]:
-    """Return a row for each contender; the ratio is of medians, against JSON lines."""
-    against = statistics.median(seconds["JSON lines"])
+    """Return a row for each contender; ratios are against JSON lines, of medians and of the fastest tenths.
+
+    On a machine that does other work, the fastest tenth says more about the code, the median more about the day.
+    """
+    against = seconds["JSON lines"]
     return [
         {
             "name": f"{label}: {name}",
             "minimum": min(times),
             "median": statistics.median(times),
             "maximum": max(times),
-            "ratio": statistics.median(times) / against,
+            "ratio": statistics.median(times) / statistics.median(against),
+            "ratio of fastest tenths": tenth(times) / tenth(against),
             "aim": "at most 1.5x" if name.startswith("warm cell") else "",
         }
         for name, times in seconds.items()
     ]
+
+
+def tenth(times: Sequence[float]) -> float:
+    """Return the time that a tenth of the calls stay below."""
+    return sorted(times)[len(times) // 10]
 
 
 def starts(sandbox: Sandbox, spec: CellSpec, rounds: int) -> list[float]:
@@ -160,15 +170,16 @@ def starts(sandbox: Sandbox, spec: CellSpec, rounds: int) -> list[float]:
     seconds = []
     for _ in range(rounds + 1):
         started = time.perf_counter()
-        sandbox.cell(spec).close()
+        cell = sandbox.cell(spec)
         seconds.append(time.perf_counter() - started)
+        cell.close()
     return seconds[1:]
 
 
 def measure(folder: str, rounds: int) -> list[dict[str, Any]]:
     """Measure everything on the CPUs that this process may use now."""
     sites = tuple(path for path in sys.path if path.endswith("site-packages"))
-    enforcement = "available" if probe().missing else "kernel"
+    enforcement: Enforcement = "available" if probe().missing else "kernel"
     spec = CellSpec(pack="echo", package="echo_pack", paths=(folder, *sites), enforcement=enforcement)
     found: list[dict[str, Any]] = []
     pinned = " pinned" if len(os.sched_getaffinity(0)) == 1 else ""
@@ -185,8 +196,9 @@ def measure(folder: str, rounds: int) -> list[dict[str, Any]]:
             found += rows(timed(contenders, "x" * length, rounds if length < 10_000 else rounds // 5), size + pinned)
         times = starts(sandbox, spec, max(10, rounds // 5))
     middle = statistics.median(times)
+    processes = next(line["median"] for line in found if line["name"].endswith("process per call"))
     found.append({"name": f"start of a cell{pinned}", "minimum": min(times), "median": middle, "maximum": max(times),
-                  "ratio": middle / found[1]["median"]})  # fmt: skip
+                  "ratio": middle / processes, "aim": "10 ms; ratio against a process"})  # fmt: skip
     return found
 
 

@@ -61,7 +61,10 @@ def report(
         return
     widest = max(len(str(line["name"])) for line in rows)
     print(title)
-    print(f"{'':{widest}}  {'min ' + unit:>10}  {'median':>10}  {'max':>10}  {'ratio':>7}  aim")
+    print(f"{'':{widest}}  {'min ' + unit:>10}  {'median':>10}  {'max':>10}  {'ratio':>7}  {'fastest':>7}  aim")
     for line in rows:
         figures = "  ".join(f"{line[key] * scale:10.3f}" for key in ("minimum", "median", "maximum"))
-        print(f"{line['name']:{widest}}  {figures}  {line['ratio']:6.2f}x  {line.get('aim', '')}".rstrip())
+        fastest = f"{line['ratio of fastest tenths']:6.2f}x" if "ratio of fastest tenths" in line else ""
+        print(
+            f"{line['name']:{widest}}  {figures}  {line['ratio']:6.2f}x  {fastest:>7}  {line.get('aim', '')}".rstrip()
+        )

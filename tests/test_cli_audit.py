@@ -58,10 +58,11 @@ def test_read_only_withdraws_what_writes(place: Home) -> None:
 def test_a_rule_that_may_speak_is_named(place: Home) -> None:
     path = place.folder / "remit.toml"
     before = path.read_text()
-    rule = 'id = "no-bin"\nverdict = "deny"\nmatch = { skill = "files.read_file" }\n'
+    rule = 'id = "read"\nverdict = "deny"\nmatch = { skill = "files.read_file" }\n'
     path.write_text(f'{before}\n[[rule]]\n{rule}unless = {{ arguments = {{ path = {{ eq = "a.txt" }} }} }}\n')
     place.remit("trust", "--yes")
-    assert "rule no-bin" in block(place.remit("audit").out, "files.read_file")
+    shown = block(place.remit("audit").out, "files.read_file")
+    assert "(default read)" in shown and "may vary: rule read" in shown
     path.write_text(before)
     place.remit("trust", "--yes")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
@@ -76,7 +75,7 @@ def test_a_broken_lock_is_named(place: Home, text: str) -> None:
 def test_a_lost_lock_leaves_the_pack_out_and_says_how_to_mend_it(place: Home) -> None:
     (place.folder / "remit.lock").unlink()
     ran = place.remit("call", "good.add", '{"a": 1}', expect=None)
-    assert ran.code in (1, 2) and ("remit packs enable good" in ran.err or "remit trust" in ran.err)
+    assert ran.code == 5 and ("remit packs enable good" in ran.err or "remit trust" in ran.err)
     place.remit("trust", "--yes", expect=None)
     place.remit("packs", "enable", "good", "--yes")
     assert place.remit("call", "good.add", '{"a": 1}').out == "1.0\n"
@@ -93,7 +92,7 @@ def test_a_lost_lock_leaves_the_pack_out_and_says_how_to_mend_it(place: Home) ->
 def test_a_name_that_matches_nothing_is_never_passed_over(place: Home, text: str, says: str) -> None:
     (place.folder / "remit.toml").write_text(f"policy = 1\n[defaults]\nenforcement = 'available'\n{text}")
     place.remit("trust", "--yes")
-    for arguments, code in ((COMMANDS[0], 2), (COMMANDS[1], 0)):
+    for arguments, code in ((COMMANDS[0], 1), (COMMANDS[1], 0)):
         assert says in place.remit(*arguments, expect=code).err
 
 
@@ -104,9 +103,10 @@ def test_a_workspace_that_is_gone_is_made_again(tmp_path: Path) -> None:
     assert made.workspace.is_dir()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_cannot_be_read_is_named(place: Home) -> None:
-    (place.folder / "remit.toml").chmod(0)
+    assert place.remit("audit").code == 0
+    (place.folder / "remit.toml").unlink()
+    (place.folder / "remit.toml").mkdir()
     assert "remit.toml" in place.remit("audit", expect=1).err
 
 

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 from tests.command import bare, remit
+from tests.terminal import on_terminal
 
 
 def test_the_defaults_make_a_deployment_that_opens(tmp_path: Path) -> None:
@@ -41,8 +42,9 @@ def test_a_key_itself_is_refused_and_never_shown(tmp_path: Path) -> None:
 
 
 def test_an_unknown_pack_makes_nothing(tmp_path: Path) -> None:
-    ran = remit("init", "--yes", "--enforcement", "available", "--packs", "nosuch", folder=tmp_path, expect=None)
-    assert ran.code in (1, 2) and "nosuch" in ran.err
+    ran = remit("init", "--yes", "--enforcement", "available", "--packs", "nosuch", folder=tmp_path, expect=2)
+    assert "nosuch" in ran.err
+    assert not (tmp_path / "remit.toml").exists()
 
 
 def test_a_broken_pack_is_left_out_and_the_rest_is_made(tmp_path: Path) -> None:
@@ -59,3 +61,37 @@ def test_another_folder(tmp_path: Path) -> None:
     assert (tmp_path / "there/remit.toml").is_file() and not (tmp_path / "remit.toml").exists()
     missing = remit("init", "--yes", "-C", "nowhere", folder=tmp_path, expect=None)
     assert missing.code in (1, 2) and "nowhere" in missing.err
+
+
+def test_packs_may_be_separated_by_spaces(tmp_path: Path) -> None:
+    made = bare(tmp_path, "good", "slow")
+    ran = made.remit("init", "--yes", "--enforcement", "available", "--packs", "good slow")
+    assert "enabled good\nenabled slow\n" in ran.out
+
+
+def test_answers_that_make_no_sense_are_asked_again(tmp_path: Path) -> None:
+    environment = {"REMIT_STATE": str(tmp_path / "state")}
+    folder = tmp_path / "deployment"
+    folder.mkdir()
+    with on_terminal("init", "--enforcement", "available", folder=folder, environment=environment) as terminal:
+        terminal.wait_for("workspace [workspace]: ")
+        terminal.type("\n")
+        terminal.wait_for("endpoint (")
+        terminal.type("99\n")
+        terminal.wait_for("there is no number 99 in the list")
+        terminal.wait_for("endpoint (", count=2)
+        terminal.type("nonsense\n")
+        terminal.wait_for("is no http or https URL")
+        terminal.wait_for("endpoint (", count=3)
+        terminal.type("none\n")
+        terminal.wait_for("packs to enable")
+        terminal.type("calk files\n")
+        terminal.wait_for("no pack named 'calk' is installed; did you mean calc?")
+        terminal.wait_for("packs to enable", count=2)
+        terminal.type("calc files\n")
+        terminal.wait_for("Make this? [y/N] ")
+        terminal.type("y\n")
+        assert terminal.finish() == 0
+    written = tomllib.loads((folder / "remit.toml").read_text())
+    assert "base_url" not in written["model"]
+    assert set(written["packs"]) == {"calc", "files"}

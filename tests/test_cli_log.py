@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def test_show_prints_one_record_whole(place: Home) -> None:
     record = place.remit("log", "show", "1", "--json").json
     assert record["seq"] == 1 and record["event"] == "call.proposed"
     assert place.remit("log", "show", "1").json == record
+    assert datetime.fromisoformat(record["at"]).timestamp() == pytest.approx(record["time"], abs=0.001)
 
 
 @pytest.mark.parametrize("arguments", [["show", "9999"], ["show", "0"], ["show", "-1"], ["list", "--limit", "0"]])
@@ -64,5 +66,5 @@ def test_what_is_not_there_is_named(place: Home, arguments: list[str]) -> None:
 def test_without_a_deployment_there_is_no_log(tmp_path: Path) -> None:
     from tests.command import remit
 
-    ran = remit("log", "list", folder=tmp_path, expect=2)
-    assert "next: remit init" in ran.err
+    ran = remit("log", "list", folder=tmp_path, expect=1)
+    assert "there is no remit.toml" in ran.err and "remit init" in ran.err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Home, bare, home
-from tests.dist_info import write_pack
+from tests.dist_info import MANIFEST, write_pack
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,12 @@ def test_info_says_in_words_what_a_pack_may_do(place: Home) -> None:
 def test_info_shows_that_a_declared_read_cannot_be_verified(place: Home) -> None:
     shown = place.remit("packs", "info", "liar").out
     assert "says that it is read, and its rights imply write" in shown
-    assert '"read" is declared, and cannot be verified' in shown
+    assert "it declares read, which cannot be verified: it reaches the network" in shown
 
 
 def test_enable_without_anybody_changes_nothing(place: Home) -> None:
     before = (place.folder / "remit.toml").read_bytes()
-    ran = place.remit("packs", "enable", "slow", expect=1)
+    ran = place.remit("packs", "enable", "slow", expect=4)
     assert "skill slow.sleep:" in ran.out
     assert "nobody is there to agree; --yes accepts what is shown" in ran.err
     assert (place.folder / "remit.toml").read_bytes() == before
@@ -93,15 +93,15 @@ def test_enable_narrows_and_disable_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["info", "goood"], 1, ["no pack named 'goood'"]),
-        (["enable", "nosuch", "--yes"], 1, ["no pack named 'nosuch' is installed", "next: remit packs list"]),
+        (["info", "goood"], 2, ["no pack named 'goood'"]),
+        (["enable", "nosuch", "--yes"], 2, ["no pack named 'nosuch' is installed", "next: remit packs list"]),
         (["disable", "nosuch"], 1, ["nosuch"]),
         (["enable", "good", "--skills", "ad", "--yes"], 2, ["'ad'", "add"]),
         (["enable", "good", "--grant", "fs.raed=${workspace}/**", "--yes"], 1, ["fs.raed"]),
         (["enable", "good", "--grant", "net=example.org:443", "--yes"], 1, ["net", "example.org:443"]),
         (["enable", "good", "--grant", "fs.read", "--yes"], 2, ["'fs.read' is no NAME=VALUE"]),
-        (["enable", "good", "--set", "colour=red", "--yes"], 1, ["colour"]),
-        (["enable", "good", "--set", "limit=many", "--yes"], 1, ["limit"]),
+        (["enable", "good", "--set", "colour=red", "--yes"], 2, ["colour"]),
+        (["enable", "good", "--set", "limit=many", "--yes"], 2, ["limit"]),
         (["enable", "good", "slow", "--skills", "add", "--yes"], 2, ["enable packs one by one"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -144,7 +144,7 @@ def test_a_pack_that_changed_is_left_out_until_it_is_looked_at(tmp_path: Path) -
     made = home(tmp_path, "good", "slow", fixtures=("good", "slow"))
     code = site(made) / "remit_test_good/skills.py"
     code.write_text(code.read_text() + "\n# changed\n")
-    ran = made.remit("call", "good.add", '{"a": 1}', expect=2)
+    ran = made.remit("call", "good.add", '{"a": 1}', expect=1)
     assert "left out: pack good" in ran.err and "remit packs enable good" in ran.err
     assert made.remit("call", "slow.sleep", '{"seconds": 0}').out == "0.0\n"
     made.remit("packs", "enable", "good", "--yes")
@@ -154,3 +154,75 @@ def test_a_pack_that_changed_is_left_out_until_it_is_looked_at(tmp_path: Path) -
 def test_json_of_listings_is_json_and_nothing_else(place: Home) -> None:
     for arguments in (["packs", "list"], ["packs", "info", "good"], ["audit"], ["log", "list"]):
         json.loads(place.remit(*arguments, "--json").out)
+
+
+def test_list_shows_packs_that_are_enabled_and_cannot_be_used(tmp_path: Path) -> None:
+    made = home(tmp_path, "good", fixtures=("good", "slow"))
+    config = made.folder / "remit.toml"
+    config.write_text(config.read_text() + "\n[packs.ghost]\nenabled = true\n[packs.slow]\nenabled = true\n")
+    ran = made.remit("packs", "list")
+    rows = {line.split()[0]: line for line in ran.out.splitlines()[1:]}
+    assert rows["ghost"].endswith("enabled, NOT INSTALLED") and rows["slow"].endswith("enabled, NOT LOCKED")
+    assert rows["good"].endswith(" enabled")
+    assert "left out: pack ghost: it is enabled here and not installed" in ran.err
+    assert "left out: pack slow" in ran.err and "left out: pack good" not in ran.err
+    problems = made.remit("packs", "list", "--json").json["problems"]
+    assert [problem["pack"] for problem in problems] == ["ghost", "slow"]
+
+
+def test_list_and_info_show_that_a_pack_changed(tmp_path: Path) -> None:
+    made = home(tmp_path, "good", fixtures=("good",))
+    assert "note:" not in made.remit("packs", "info", "good").out
+    code = site(made) / "remit_test_good/skills.py"
+    code.write_text(code.read_text() + "\n# changed\n")
+    assert "its files changed" in made.remit("packs", "info", "good").out
+    info = site(made) / "remit_test_good-1.0.0.dist-info"
+    for name in ("METADATA", "RECORD"):
+        (info / name).write_text((info / name).read_text().replace("1.0.0", "1.1.0"))
+    info.rename(info.with_name("remit_test_good-1.1.0.dist-info"))
+    ran = made.remit("packs", "list")
+    assert "enabled, CHANGED (locked: 1.0.0)" in ran.out
+    assert "left out: pack good: its version is 1.1.0, locked was 1.0.0" in ran.err
+    shown = made.remit("packs", "enable", "good", "--yes").out
+    assert "  version 1.0.0 -> 1.1.0\n" in shown
+    assert "CHANGED" not in made.remit("packs", "list").out
+
+
+def test_info_counts_the_settings_of_the_deployment(tmp_path: Path) -> None:
+    made = home(tmp_path, fixtures=("remit-weather",))
+    before = made.remit("packs", "info", "weather").out
+    assert "may connect to api.open-meteo.com on port 443" in before
+    made.remit("packs", "enable", "weather", "--set", "endpoint=127.0.0.1:8099", "--yes")
+    after = made.remit("packs", "info", "weather").out
+    assert "may connect to 127.0.0.1 on port 8099" in after
+    assert "may connect to api.open-meteo.com on port 443" not in after
+    assert "read as it declares, which cannot be verified" in after
+
+
+def test_one_pack_that_cannot_be_enabled_changes_nothing(tmp_path: Path) -> None:
+    made = home(tmp_path, fixtures=("good", "slow", "raises_at_import"))
+    before = (made.folder / "remit.toml").read_bytes()
+    for last in ("nope", "raises"):
+        made.remit("packs", "enable", "good", last, "--yes", expect=None)
+        assert (made.folder / "remit.toml").read_bytes() == before
+    ran = made.remit("packs", "enable", "good", "slow", "--yes")
+    assert "enabled good: add" in ran.out and "enabled slow: sleep" in ran.out
+    assert made.remit("call", "slow.sleep", '{"seconds": 0}').out == "0.0\n"
+
+
+def test_several_values_of_one_grant(place: Home) -> None:
+    two = ["${workspace}/a/**", "${workspace}/b/**"]
+    for given in ([f"fs.read={','.join(two)}"], [f"fs.read={entry}" for entry in two]):
+        options = [word for grant in given for word in ("--grant", grant)]
+        shown = place.remit("packs", "enable", "good", *options, expect=None).out
+        assert '+ grant.fs.read = ["${workspace}/a/**", "${workspace}/b/**"]' in shown
+
+
+def test_a_secret_that_is_no_reference_is_not_repeated(tmp_path: Path) -> None:
+    made = bare(tmp_path)
+    manifest = MANIFEST + 'uses = ["secrets"]\n[permissions]\nsecrets = ["token"]\n'
+    write_pack(site(made), "tide", manifest=manifest)
+    made.remit("init", "--yes", "--enforcement", "available")
+    ran = made.remit("packs", "enable", "tide", "--secret", "token=plain", "--yes", expect=2)
+    assert "that is no reference" in ran.err and "plain" not in ran.err and "remit.toml:" not in ran.err
+    made.remit("packs", "enable", "tide", "--secret", "token=env:TOKEN", "--yes")

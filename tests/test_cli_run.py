@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from remit.cli.run import notes
+from remit.deployment.config import Config
 from tests.command import Home, Ran, home
 from tests.model_server import Play, calls, error, serve, text
 
@@ -246,3 +249,45 @@ def test_answers_pass_through_an_ascii_terminal(place: Home) -> None:
         told = server.bodies[1]["messages"][-1]["content"]
     assert ran.out == "\\u4f60\\u597d\\x1b[31m\n"
     assert "北京" in told, told
+
+
+@pytest.mark.parametrize(("flag", "skills"), [("--read-only", False), ("--read-only=strict", False), (None, True)])
+def test_read_only_is_a_flag_and_takes_no_word(place: Home, flag: str | None, skills: bool) -> None:
+    with serve([text("Ja.")]) as server:
+        options = ["--model", "m", "--base-url", server.base_url]
+        place.remit("run", *([flag] if flag else []), "How much?", *options)
+    body = server.bodies[0]
+    assert body["messages"][-1]["content"] == "How much?"
+    offered = {tool["function"]["name"] for tool in body.get("tools", ())}
+    assert ("good__save" in offered) is skills
+
+
+def test_a_flag_that_does_nothing_is_said_to(place: Home) -> None:
+    with serve([text("Ja."), text("Ja.")]) as server:
+        options = ("--model", "m", "--base-url", server.base_url)
+        ran = place.remit("run", "x", "--yes-to-writes", "--session", "typo-1", *options)
+        assert "note: --yes-to-writes does nothing here: the deployment lacks allow_yes = true" in ran.err
+        assert "note: there is no session typo-1 yet; this begins it" in ran.err
+        again = place.remit("run", "x", "--session", "typo-1", *options)
+    assert "note:" not in again.err
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "said"),
+    [
+        ({}, {}, True),
+        ({"base_url": "http://127.0.0.1:9/v1"}, {}, False),
+        ({"api_key": "env:KEY"}, {}, False),
+        ({}, {"OPENAI_API_KEY": "k"}, False),
+        ({}, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, False),
+    ],
+)
+def test_an_endpoint_that_nobody_named_is_named(
+    given: dict[str, str], environment: dict[str, str], said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    options = Namespace(**{"yes_to_writes": False, "base_url": None, "api_key": None, **given})
+    assert any("api.openai.com" in note for note in notes(options, Config())) is said

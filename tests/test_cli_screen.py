@@ -48,3 +48,22 @@ def test_a_remedy_of_several_lines_is_whole_and_indented() -> None:
 
 def test_a_stream_that_is_no_terminal_gets_no_colour() -> None:
     assert screen.styled("x", "red", io.StringIO()) == "x"
+
+
+def test_prose_is_broken_between_words_only() -> None:
+    text = "because    default write: it changes something in the deployment's folders"
+    lines = screen.wrapped(text, 40, indent=11).splitlines()
+    assert all(screen.width(line) <= 40 for line in lines)
+    assert " ".join(line.strip() for line in lines) == text
+    assert all(line.startswith(" " * 11) for line in lines[1:])
+    assert screen.wrapped(text, 0) == text
+
+
+def test_a_block_to_copy_is_told_from_what_to_do() -> None:
+    shown = screen.next_lines("run it on a terminal\nor add to remit.toml:\n[[rule]]\nid = 'a'")
+    assert shown.splitlines() == [
+        "  next: run it on a terminal",
+        "   and: or add to remit.toml:",
+        "        [[rule]]",
+        "        id = 'a'",
+    ]

@@ -169,7 +169,7 @@ def test_enable_asks_and_no_changes_nothing(place: Home) -> None:
     with on_terminal("packs", "enable", "calc", folder=place.folder, environment=place.environment) as terminal:
         terminal.wait_for("Enable calc? [y/N] ")
         terminal.type("\n")
-        assert terminal.finish() == 1
+        assert terminal.finish() == 4
     assert "nothing was changed" in terminal.text
     assert (place.folder / "remit.toml").read_bytes() == before
 
@@ -180,3 +180,11 @@ def test_a_person_at_a_prompt_may_interrupt(place: Home) -> None:
         terminal.type(INTERRUPT)
         assert terminal.finish() == 130
     assert "Traceback" not in terminal.text
+
+
+def test_a_slow_call_shows_that_something_goes_on(place: Home) -> None:
+    arguments = ("call", "slow.patient", '{"steps": 1, "pause": 2.5}')
+    with on_terminal(*arguments, folder=place.folder, environment=place.environment) as terminal:
+        assert terminal.finish() == 0
+    assert re.search(r"\r[|/\\-] slow.patient \d s", terminal.shown)
+    assert "\r" not in place.remit(*arguments).err

@@ -54,5 +54,5 @@ def test_an_edit_that_narrows_needs_no_new_trust_and_one_that_widens_does(tmp_pa
     path.write_text(text.replace('write = "ask"', 'write = "deny"'))
     assert made.remit("call", "good.add", '{"a": 1}').out == "1.0\n"
     path.write_text(text.replace('write = "ask"', 'write = "allow"'))
-    ran = made.remit("call", "good.add", '{"a": 1}', expect=1)
+    ran = made.remit("call", "good.add", '{"a": 1}', expect=4)
     assert "write" in ran.err and "remit trust" in ran.err

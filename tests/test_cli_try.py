@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -74,7 +76,7 @@ def test_a_syntax_error_names_its_line(good: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ('effect = "raed"', ["skill[0].effect", "'read', 'write' or 'external'"]),
+        ('effect = "raed"', ["skill add: effect", "has to be 'read', 'write' or 'external'; did you mean 'read'?"]),
         ("effct = 1", ["effct", "effect"]),
         ("= nonsense", ["pack.toml"]),
     ],
@@ -94,7 +96,7 @@ def test_a_wrong_manifest_names_file_and_key(good: Path, tmp_path: Path, change:
         (["good", "ad", "{}"], 2, "the pack has no skill 'ad'; it has: add, greet"),
         (["good", "add", "{"], 2, "not valid JSON"),
         (["good", "add", "{}", "--set", "x"], 2, "'x' is no NAME=VALUE"),
-        (["good", "add", "{}", "--set", "colour=red"], 1, "colour"),
+        (["good", "add", "{}", "--set", "colour=red"], 2, "colour"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -128,3 +130,99 @@ def test_watch_tries_again_after_a_change_until_ctrl_c(good: Path, tmp_path: Pat
         process.kill()
         process.wait()
     assert "Traceback (most recent call last)" not in log.read_text()
+
+
+MADE = """\
+manifest = 1
+[pack]
+name = "made"
+[permissions]
+secrets = ["token"]
+net = ["127.0.0.1:{port}"]
+fs.read = ["${workspace}/**"]
+[[skill]]
+name = "tell"
+handler = "made_pack:tell"
+uses = ["secrets"]
+[[skill]]
+name = "look"
+handler = "made_pack:look"
+effect = "read"
+uses = ["fs.read"]
+[[skill]]
+name = "dial"
+handler = "made_pack:dial"
+uses = ["net"]
+[[skill]]
+name = "lost"
+handler = "made_pack:nowhere"
+"""
+CODE = """\
+import socket
+
+def tell(what, ctx):
+    return what
+
+def look(ctx) -> list[str]:
+    '''Look around.'''
+    return sorted(path.name for path in ctx.workspace.iterdir())
+
+def dial(port: int) -> str:
+    '''Dial.'''
+    socket.create_connection(("127.0.0.1", port), 5).close()
+    return "there"
+"""
+
+
+@pytest.fixture
+def listening() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def made(tmp_path: Path, listening: int) -> Path:
+    package = tmp_path / "made" / "made_pack"
+    package.mkdir(parents=True)
+    (package / "pack.toml").write_text(MADE.replace("{port}", str(listening)))
+    (package / "__init__.py").write_text(CODE)
+    return package.parent
+
+
+def test_a_workspace_can_be_named_and_which_one_is_said(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("a")
+    ran = remit("packs", "try", "made", "look", folder=tmp_path)
+    assert ran.out.startswith("[]\n") and "empty temporary folder; --workspace DIR" in ran.err
+    ran = remit("packs", "try", "made", "look", "--workspace", "mine", folder=tmp_path)
+    assert ran.out.startswith('["a.txt"]\n') and f"the workspace is {tmp_path / 'mine'}" in ran.err
+    assert (tmp_path / "mine" / "a.txt").exists()
+    ran = remit("packs", "try", "made", "look", "--workspace", "none", folder=tmp_path, expect=1)
+    assert "there is no folder none to be the workspace" in ran.err
+
+
+@pytest.mark.confinement
+def test_a_private_address_of_the_manifest_is_reached_on_request(made: Path, listening: int, tmp_path: Path) -> None:
+    call = ("packs", "try", "made", "dial", f'{{"port": {listening}}}')
+    assert "it is no public address" in remit(*call, folder=tmp_path, expect=1).err
+    assert remit(*call, "--private-net", folder=tmp_path).out.startswith("there\n")
+
+
+def test_a_skill_that_is_left_out_says_why(made: Path, tmp_path: Path) -> None:
+    ran = remit("packs", "try", "made", "tell", "{}", folder=tmp_path, expect=1)
+    assert "error: skill tell is left out: its secret token: the environment variable TOKEN is not set" in ran.err
+    ran = remit("packs", "try", "made", "lost", "{}", folder=tmp_path, expect=1)
+    assert "error: skill lost is left out: it is refused" in ran.err and "its author" not in ran.err
+    bound = remit("packs", "try", "made", "tell", '{"what": 1}', folder=tmp_path, environment={"TOKEN": "x"})
+    assert bound.out.startswith("1\n")
+
+
+def test_what_a_model_will_miss_is_said(made: Path, tmp_path: Path) -> None:
+    err = remit("packs", "try", "made", folder=tmp_path, environment={"TOKEN": "x"}).err
+    assert "skill tell: its handler has no docstring" in err and "skill tell: no type hint for what" in err
+    assert "skill look: its handler" not in err
+
+
+def test_the_folder_above_names_the_packs_below(made: Path, tmp_path: Path) -> None:
+    ran = remit("packs", "try", ".", folder=tmp_path, expect=1)
+    assert "did you mean made below it?" in ran.err

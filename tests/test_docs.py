@@ -8,11 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from tests.command import remit
+from remit_sandbox.signoff import SignoffDecision, SignoffRequest
+from tests.command import deployment, remit
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("plugins/*/README.md"))]
@@ -54,6 +56,33 @@ def test_python_examples_of_the_readme_run(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert "The sum is 5. answered ['ok']" in done.stdout
+
+
+PRINTED = (
+    "It is 36. I said 36. ['36']",
+    "local.add 5\nIt is 5.",
+    "[('ok', ''), ('denied', 'only .txt files')]",
+    "parked run it on a terminal and answer the question",
+)
+"""What each program of docs/agents.md prints, in part."""
+
+
+def test_python_examples_of_the_page_on_agents_run(tmp_path: Path) -> None:
+    programs = blocks(ROOT / "docs/agents.md", "python")
+    folder = deployment(tmp_path, "calc", "files")
+    for program, printed in zip(programs, PRINTED, strict=True):
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=60, env=os.environ
+        )
+        assert done.returncode == 0, done.stderr
+        assert printed in done.stdout, done.stdout
+    assert (folder / "workspace" / "a.txt").read_text() == "x"
+
+
+def test_the_page_on_agents_names_every_field_of_a_request() -> None:
+    page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    for name in {field.name for field in (*fields(SignoffRequest), *fields(SignoffDecision))} - {"nonce"}:
+        assert f"`{name}`" in page, name
 
 
 def test_the_pack_of_the_readme_works_from_an_empty_folder(tmp_path: Path) -> None:

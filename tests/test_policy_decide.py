@@ -286,3 +286,11 @@ def test_floors_and_reasons_always_hold(
     assert decision.reason and decision.source
     assert decision.verdict == decision.steps[0][0]
     assert bool(decision.remedy) is (decision.verdict != "allow")
+
+
+def test_a_block_to_copy_comes_last_in_a_remedy() -> None:
+    writes = replace(MAIL, effect="write", impact=frozenset({"destroy"}))
+    found = verdict({"to": []}, {"verdict": "deny", "match": {"skill": "mail.send"}}, skill=writes, write="deny")
+    lines = found.remedy.splitlines()
+    assert lines.index("add to remit.toml, then run `remit trust`:") == len(lines) - 5
+    assert any(line.startswith("a person must agree") for line in lines[:-5])

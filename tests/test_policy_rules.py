@@ -155,7 +155,7 @@ def test_no_scene_is_both() -> None:
 def test_operands_are_checked_with_the_rules_name(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="r0"):
         load(about("path", {"path_under": ["docs"]}, "files.read"))
-    load(about("path", {"path_under": ["docs"]}, "files.read"), folder=tmp_path)
+    assert load(about("path", {"path_under": ["docs"]}, "files.read"), folder=tmp_path).warnings == ()
     load(about("path", {"path_under": ["${workspace}/a"]}, "files.read"), anchors={"workspace": str(tmp_path)})
 
 
@@ -167,3 +167,23 @@ def test_the_digest_ignores_order_and_sees_every_change() -> None:
     assert load({**one, "verdict": "ask"}).digest != load(one).digest
     changed = Rules.load([], DefaultsConfig(write="deny"), skills=SKILLS)
     assert changed.digest != Rules.load([], None, skills=SKILLS).digest
+
+
+def test_a_relative_folder_beside_the_workspace_warns(tmp_path: Path) -> None:
+    anchors = {"workspace": str(tmp_path / "workspace")}
+
+    def warnings(*folders: str) -> tuple[str, ...]:
+        return load(
+            about("path", {"path_under": list(folders)}, "files.read"), folder=tmp_path, anchors=anchors
+        ).warnings
+
+    (warning,) = warnings("secret")
+    assert f"means {tmp_path / 'secret'}; for one of the workspace write '${{workspace}}/secret'" in warning
+    assert warnings("workspace/secret", ".", "${workspace}/secret", "/srv") == ()
+
+
+def test_a_wide_rule_may_be_about_a_pack_that_is_left_out() -> None:
+    (warning,) = load(about("paths", {"path_under": ["/srv"]}, "*"), incomplete=True).warnings
+    assert "no skill that is here has this argument" in warning
+    with pytest.raises(PolicyError, match="no argument paths"):
+        load(about("paths", {"eq": 1}, "mail.send"), incomplete=True)

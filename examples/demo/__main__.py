@@ -138,7 +138,11 @@ def play(folder: Path, model: Any) -> int:
             records = sum(1 for _ in state.records())
     kept = (folder / "workspace" / "weather" / "old-draft.txt").exists()
     screen.say(f"\n{answered} of {len(QUESTIONS)} answered, {records} records written.")
-    screen.say("The file is still there: nobody was there to sign its deletion off." if kept else "THE FILE IS GONE.")
+    screen.say(
+        "The file is still there: its deletion needs a sign-off, and this deployment (unattended = deny) asks nobody."
+        if kept
+        else "THE FILE IS GONE."
+    )
     return 0 if answered == len(QUESTIONS) and kept else 1
 
 

@@ -56,7 +56,7 @@ def cells(row: AuditRow) -> tuple[screen.Cell, ...]:
         row.skill + (" (dev)" if row.dev else ""),
         [row.effect + ("" if row.verified else "*"), *row.impact],
         rights(row),
-        [row.verdict, f"({row.source})", *(f"may vary: rule {rule}" for rule in row.rules if rule not in row.source)],
+        [row.verdict, f"({row.source})", *(f"may vary: rule {rule}" for rule in row.rules)],
         enforcers(row),
     )
 

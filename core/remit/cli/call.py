@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import add_folder, add_json, add_read_only, approver, opened, piped, read_only, whole
+from remit.cli.waiting import Waiting, waiting
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
@@ -42,9 +43,10 @@ def call(options: argparse.Namespace) -> int:
     arguments = piped() if options.arguments == "-" else whole(options.arguments)
     with opened(options, quiet=options.json) as deployment:
         result = make(deployment, options.skill, arguments, mode=read_only(options))
-        result = explained(deployment, result, options.skill)
-    show(result, as_json=options.json)
-    return EXIT_CODES.get(result.status, 1)
+        told = explained(deployment, result, options.skill)
+    show(told, as_json=options.json)
+    # A skill that is there and cannot be called is no wrong usage.
+    return EXIT_CODES.get(result.status, 1) if told.reason == result.reason else 1
 
 
 def make(deployment: Deployment, skill: str, arguments: str, *, mode: Any = False, on_event: Any = None) -> Result:
@@ -56,7 +58,7 @@ def make(deployment: Deployment, skill: str, arguments: str, *, mode: Any = Fals
     from remit.state.store import State
     from remit.values import Call
 
-    with State(deployment.state_folder) as state:
+    with State(deployment.state_folder) as state, waiting(screen.visible(skill)) as sign:
         pipeline = Pipeline(
             skills=deployment.skills,
             rules=deployment.rules,
@@ -66,10 +68,22 @@ def make(deployment: Deployment, skill: str, arguments: str, *, mode: Any = Fals
             unattended=deployment.config.defaults.unattended,
             principal=deployment.principal,
             read_only=mode,
-            on_event=on_event or progress,
+            on_event=_heard(sign, screen.visible(skill), on_event or progress),
         )
         asked = Call(id="c1", skill=skill, arguments=arguments, session=secrets.token_hex(8), asked_by="person")
         return asyncio.run(pipeline.call(asked))
+
+
+def _heard(sign: Waiting, skill: str, listen: Callable[[PipelineEvent], None]) -> Callable[[PipelineEvent], None]:
+    """Return a listener that keeps the moving sign out of the way of questions and of what is shown."""
+
+    def hear(event: PipelineEvent) -> None:
+        sign.stop()
+        listen(event)
+        if event.kind not in ("asking", "finished"):
+            sign.start(skill)
+
+    return hear
 
 
 def explained(deployment: Deployment, result: Result, written: str) -> Result:

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 
 from remit.cli import screen
 from remit.cli.opening import typed
-from remit.cli.run import add_model, agent, show
+from remit.cli.run import add_model, agent, show, tell_of_new_session
 from remit.cli.steps import Steps
 
 if TYPE_CHECKING:
     from remit.agent import Agent
+
+COMMANDS = {
+    "/help": "list these commands",
+    "/session": "show the session's id",
+    "/quit": "end the conversation (also /exit, Ctrl-D)",
+}
+"""What a line may be instead of a question."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +30,8 @@ examples:
   remit chat
   remit chat --session 1f3a --read-only
 
-An empty line asks again; /quit or the end of input ends the conversation. Ctrl-C stops a run, not the conversation.
+/help lists the commands; /quit or the end of input (Ctrl-D) ends the conversation; an empty line asks again.
+Ctrl-C stops a run, never the conversation. A line that starts with a space is a question, whatever follows.
 """
     add_model(parser)
     parser.set_defaults(action=chat)
@@ -33,12 +41,31 @@ def chat(options: argparse.Namespace) -> int:
     """Talk until the input ends; every turn goes on in the same session."""
     session = options.session or secrets.token_hex(8)
     with agent(options) as speaker:
-        screen.warn(screen.styled(f"session {session}, model {speaker.model.name}; /quit ends", "dim", sys.stderr))
-        while (question := ask()) is not None:
-            if question:
-                turn(speaker, question, session)
+        tell_of_new_session(speaker, options.session)
+        opening = f"session {session}, model {speaker.model.name}; /help lists commands"
+        screen.warn(screen.styled(opening, "dim", sys.stderr))
+        while (line := ask()) is not None:
+            if line.startswith("/"):
+                if not obey(line.split()[0], session):
+                    break
+            elif line.strip():
+                turn(speaker, line.strip(), session)
     screen.warn(f"remit chat --session {session} goes on with this conversation")
     return 0
+
+
+def obey(command: str, session: str) -> bool:
+    """Follow a command; False when it ends the conversation."""
+    match command:
+        case "/quit" | "/exit":
+            return False
+        case "/session":
+            screen.warn(session)
+        case "/help":
+            screen.warn("\n".join(f"{name:<10}{line}" for name, line in COMMANDS.items()))
+        case _:
+            screen.warn(f"there is no command {screen.visible(command)}; /help lists them, a space before it asks it")
+    return True
 
 
 def turn(speaker: Agent, question: str, session: str) -> None:
@@ -52,10 +79,15 @@ def turn(speaker: Agent, question: str, session: str) -> None:
 
 
 def ask() -> str | None:
-    """Read a line; None when the conversation is over."""
-    try:
-        line = typed("> " if sys.stdin.isatty() else "")
-    except (EOFError, KeyboardInterrupt):
-        return None
-    line = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
-    return None if line in ("/quit", "/exit") else line
+    """Read a line; None when the conversation is over. A Ctrl-C on a terminal only drops the line."""
+    while True:
+        try:
+            line = typed("> " if sys.stdin.isatty() else "")
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            if not sys.stdin.isatty():
+                raise
+            screen.warn("\n(/quit or Ctrl-D ends the conversation)")
+            continue
+        return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace").rstrip()

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from remit.cli import screen
 from remit.cli.opening import add_json
+from remit.cli.waiting import waiting
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,8 @@ def doctor(options: argparse.Namespace) -> int:
     """Probe, print, and return 1 when this machine cannot confine."""
     from remit_sandbox.probe import probe
 
-    found = probe()
+    with waiting("trying what this machine can enforce"):
+        found = probe()
     if options.json:
         screen.say_json(
             {

@@ -41,12 +41,12 @@ def init(options: argparse.Namespace) -> int:
     asking = not options.yes and sys.stdin.isatty()
     workspace = options.workspace or (_ask("workspace", "workspace") if asking else "workspace")
     model = _model(options, asking=asking)
-    packs = options.packs if options.packs is not None else (_ask_packs() if asking else "")
+    packs = _installed(options.packs) if options.packs is not None else (_ask_packs() if asking else [])
     proposal = propose(
         options.folder,
         workspace=workspace,
         model=model,
-        packs=[name.strip() for name in packs.split(",") if name.strip()],
+        packs=packs,
         enforcement=options.enforcement or _enforcement(asking=asking),
     )
     for line in proposal.lines:
@@ -97,17 +97,62 @@ def _choose() -> Endpoint | None:
     found = list(endpoints())
     for number, endpoint in enumerate(found, start=1):
         screen.say(f"  {number}. {endpoint.server}: {endpoint.base_url} {endpoint.model}".rstrip())
-    chosen = _ask("endpoint (a number, a URL, or nothing for none)", "1" if found else "")
-    if chosen.isdigit() and 1 <= int(chosen) <= len(found):
-        return found[int(chosen) - 1]
-    return Endpoint(server="", base_url=chosen) if chosen else None
+    while chosen := _ask("endpoint (a number, a URL, or none)", "1" if found else "none"):
+        if chosen == "none":
+            break
+        if chosen.isdigit() and 1 <= int(chosen) <= len(found):
+            return found[int(chosen) - 1]
+        if chosen.isdigit():
+            screen.warn(f"there is no number {chosen} in the list")
+        elif _is_url(chosen):
+            return Endpoint(server="", base_url=chosen)
+    return None
 
 
-def _ask_packs() -> str:
+def _is_url(text: str) -> bool:
+    from remit.errors import DeploymentError
+    from remit.models.urls import chat_url
+
+    try:
+        chat_url(text)
+    except DeploymentError as error:
+        screen.error(error.message, error.remedy)
+        return False
+    return True
+
+
+def _ask_packs() -> list[str]:
+    from remit.errors import UnknownPack
     from remit.packs.discovery import discover
 
     installed = ", ".join(discover().packs) or "none"
-    return _ask(f"packs to enable, separated by commas (installed: {installed})", "")
+    while True:
+        try:
+            return _installed(_ask(f"packs to enable, separated by commas (installed: {installed})", ""))
+        except UnknownPack as error:
+            screen.error(error.message)
+
+
+def _installed(packs: str) -> list[str]:
+    """Return the names in a list with commas or spaces.
+
+    Raises:
+        UnknownPack: one of them is not installed. One that is broken passes: enabling says why it is left out.
+    """
+    names = packs.replace(",", " ").split()
+    if names:
+        from remit.errors import PackError, UnknownPack
+        from remit.packs.discovery import discover
+
+        inventory = discover()
+        for name in names:
+            try:
+                inventory.get(name)
+            except UnknownPack:
+                raise
+            except PackError:
+                continue
+    return names
 
 
 def _enforcement(*, asking: bool) -> Enforcement:

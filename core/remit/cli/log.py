@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import add_action, add_folder, add_json
-from remit.errors import UsageError
+from remit.errors import NotTrusted, UsageError
 
 if TYPE_CHECKING:
     from remit.state.records import Record
@@ -65,7 +65,7 @@ def list_records(options: argparse.Namespace) -> int:
         )
     found.reverse()
     if options.json:
-        screen.say_json([asdict(record) for record in found])
+        screen.say_json([facts(record) for record in found])
     elif not found:
         screen.say("no record fits")
     else:
@@ -79,19 +79,29 @@ def show_record(options: argparse.Namespace) -> int:
         record = next(state.records(after=options.number - 1, limit=1), None)
     if record is None or record.seq != options.number:
         raise UsageError(f"there is no record {options.number}", remedy="remit log list")
-    screen.say_json(asdict(record))
+    screen.say_json(facts(record))
     return 0
 
 
+def facts(record: Record) -> dict[str, Any]:
+    """Return a record for JSON, with its time (seconds since 1970) as local ISO 8601, too."""
+    return {"at": _moment(record).isoformat(timespec="milliseconds"), **asdict(record)}
+
+
 def opened_state(folder: str) -> State:
-    """Return the state of the deployment in `folder`."""
-    from remit.deployment.files import real_folder
+    """Return the state of the deployment in `folder`; it can be read after the files are gone.
+
+    Raises:
+        DeploymentError: there is neither a state nor a deployment, or nobody has used it yet.
+    """
+    from remit.deployment.files import read_files, real_folder
     from remit.state.store import State
     from remit.state_folder import find_state
 
     place = find_state(real_folder(folder))
     if place is None:
-        raise UsageError(f"nothing has happened in {folder} yet", remedy="remit init makes a deployment there")
+        read_files(folder)
+        raise NotTrusted(f"nothing has happened in {folder} yet", remedy="read remit.toml, then run `remit trust`")
     return State(place.path)
 
 

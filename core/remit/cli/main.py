@@ -31,7 +31,8 @@ example:
   remit call calc.evaluate '{"expression": "15% of 240"}'
   remit run "How much is 15% of 240?"
 
-exit codes: 0 done, 1 failed, stopped or refused, 2 wrong usage, 3 parked, 4 widens, 5 cannot be ranked
+exit codes: 0 done, 1 failed, stopped or refused, 2 wrong usage, 3 parked; 4 and 5 a change that nobody has
+accepted, which widens rights or cannot be ranked; 130 interrupted
 """
 
 
@@ -51,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except RemitError as error:
-        screen.error(str(error), error.remedy)
+        screen.error(error.message, error.remedy)
         return error.exit_code
     except KeyboardInterrupt:
         screen.warn("interrupted")

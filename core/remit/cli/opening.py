@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
+from remit.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
@@ -52,17 +53,33 @@ def add_read_only(parser: argparse.ArgumentParser) -> None:
     """Add `--read-only` and `--read-only=strict`."""
     parser.add_argument(
         "--read-only",
-        nargs="?",
-        const="yes",
-        choices=["yes", "strict"],
-        metavar="strict",
-        help="withdraw every right to write; --read-only=strict withdraws the network, too",
+        "--read-only=strict",
+        action=_ReadOnlyFlag,
+        nargs=0,
+        default=False,
+        help="withdraw every right to write; with =strict the network, too",
     )
+
+
+class _ReadOnlyFlag(argparse.Action):
+    """A flag with one written form that says more; an optional value would swallow the word after it."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the stricter of what was asked for."""
+        strict = (option_string or "").endswith("=strict") or namespace.read_only == "strict"
+        namespace.read_only = "strict" if strict else True
 
 
 def read_only(options: argparse.Namespace) -> ReadOnly:
     """Return the mode that `--read-only` asks for."""
-    return "strict" if options.read_only == "strict" else options.read_only == "yes"
+    mode: ReadOnly = options.read_only
+    return mode
 
 
 @contextmanager
@@ -70,7 +87,9 @@ def opened(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Depl
     """Open the deployment that `options` name, and say on standard error what of it was left out."""
     from remit.deployment.deployment import Deployment
 
-    with Deployment.open(options.folder, read_only=read_only(options)) as deployment:
+    with waiting("opening the deployment"):
+        found = Deployment.open(options.folder, read_only=read_only(options))
+    with found as deployment:
         if not quiet:
             warn_problems(deployment.problems)
             for note in (*deployment.notes, *deployment.rules.warnings):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.opening import add_action, add_folder, add_json, agreed, warn_problems
+from remit.cli.installed import list_installed, show
+from remit.cli.opening import add_action, add_folder, add_json, agreed
+from remit.cli.waiting import waiting
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.proposal import Proposal
-    from remit.packs.installed import InstalledPack
-    from remit.packs.listing import ListedPack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +61,8 @@ remit packs enable weather --set endpoint=weather.internal.example:443
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="give only this, as fs.read=${workspace}/docs/**",
+        help="give only this, as fs.read=${workspace}/docs/**; again for more, nothing after = for nothing. "
+        "Keys that are not named give the least that the chosen skills need",
     )
     enabling.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="override a setting")
     enabling.add_argument(
@@ -90,96 +90,58 @@ remit packs try ./remit-greet hello '{"name": "Ada"}' --watch
     trying.add_argument("skill", nargs="?", help="the skill to call; without it, what the pack offers is listed")
     trying.add_argument("arguments", nargs="?", default="", help="its arguments as JSON")
     trying.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="override a setting")
+    trying.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="a folder that its skills really read and change (default: an empty temporary one)",
+    )
+    trying.add_argument(
+        "--private-net",
+        action="store_true",
+        help="let it reach private addresses that its manifest names, such as 127.0.0.1:8000",
+    )
     trying.add_argument("--watch", action="store_true", help="again whenever a file of the pack changes")
     add_json(trying)
     trying.set_defaults(action=try_pack)
 
 
-def list_installed(options: argparse.Namespace) -> int:
-    """Print installed packs from the index; no pack code runs and no manifest is read."""
-    from remit.deployment.glance import enabled_packs
-    from remit.packs.listing import listing
-    from remit.state_root import state_root_path
-
-    found = listing(os.path.join(state_root_path(), "index"))
-    enabled = enabled_packs(options.folder)
-    if options.json:
-        packs = [_facts(pack, enabled) for pack in found.packs]
-        screen.say_json({"packs": packs, "problems": [problem._asdict() for problem in found.problems]})
-        return 0
-    if found.packs:
-        rows = [_row(pack, enabled) for pack in found.packs]
-        screen.say(screen.table(("pack", "distribution", "version", "here"), rows))
-    else:
-        screen.say("No pack is installed. Packs are pip packages; try: pip install remit-calc")
-    warn_problems(found.problems)
-    if enabled is None:
-        screen.warn("There is no deployment here; make one with: remit init")
-    return 0
-
-
-def _facts(pack: InstalledPack | ListedPack, enabled: dict[str, bool] | None) -> dict[str, Any]:
-    return {
-        "pack": pack.name,
-        "distribution": pack.distribution,
-        "version": pack.version,
-        "editable": pack.editable,
-        "enabled": None if enabled is None else enabled.get(pack.name, False),
-    }
-
-
-def _row(pack: ListedPack, enabled: dict[str, bool] | None) -> tuple[str, ...]:
-    here = "-" if enabled is None else "enabled" if enabled.get(pack.name) else "disabled"
-    return (pack.name, pack.distribution, pack.version + (" (dev)" if pack.editable else ""), here)
-
-
-def show(options: argparse.Namespace) -> int:
-    """Print what a pack and each of its skills may do."""
-    from remit.deployment.glance import enabled_packs
-    from remit.packs.discovery import discover
-    from remit.packs.manifest import read_pack_manifest
-    from remit.packs.words import explain_in_words, explain_skill
-
-    pack = discover().get(options.pack)
-    manifest = read_pack_manifest(pack)
-    settings = manifest.settings_with({})
-    facts = _facts(pack, enabled_packs(options.folder)) | {"summary": manifest.summary, "settings": dict(settings)}
-    may = explain_in_words(manifest.permission(settings))
-    skills = {name: explain_skill(manifest, name, settings) for name in manifest.skills}
-    if options.json:
-        screen.say_json({**facts, "may": may, "skills": skills})
-        return 0
-    screen.say(screen.visible(f"{pack.name} ({pack.distribution} {pack.version}): {manifest.summary}"))
-    screen.say("the pack as a whole:")
-    for line in may:
-        screen.say(f"  {screen.visible(line)}")
-    for name, lines in skills.items():
-        screen.say(f"skill {pack.name}.{name}:")
-        for line in lines:
-            screen.say(f"  {screen.visible(line)}")
-    return 0
-
-
 def enable(options: argparse.Namespace) -> int:
-    """Show each proposal, ask, apply."""
+    """Show what would be enabled, ask once, apply; nothing is changed when one of the packs cannot be."""
     from remit.deployment.enable import enable as propose
+    from remit_sandbox import Sandbox
 
     if len(options.packs) > 1 and (options.skills or options.grant or options.set or options.secret):
         raise UsageError("--skills, --grant, --set and --secret speak of one pack; enable packs one by one")
-    for name in options.packs:
-        proposal = propose(
-            options.folder,
-            name,
-            grants=_grants(options.grant),
-            skills=[skill.strip() for skill in options.skills.split(",")] if options.skills else None,
-            accept_read=() if options.distrust_read else None,
-            settings=_values(options.set) or None,
-            secrets={key: str(value) for key, value in _pairs(options.secret)} or None,
-        )
-        if not _applied(proposal, f"Enable {name}?", yes=options.yes):
-            return 1
-        screen.say(f"enabled {name}: {', '.join(proposal.skills) or 'no skill'}")
+    proposals: list[Proposal] = []
+    with Sandbox() as sandbox:
+        for name in dict.fromkeys(options.packs):
+            with waiting(f"reading pack {name}"):
+                proposals.append(
+                    propose(options.folder, name, **_wishes(options), sandbox=sandbox, following=_last(proposals))
+                )
+    for proposal in proposals:
+        _show_proposal(proposal)
+    if not agreed(f"Enable {', '.join(proposal.pack for proposal in proposals)}?", yes=options.yes):
+        screen.warn("nothing was changed")
+        return max((proposal.changes for proposal in proposals), key=lambda changes: changes.rank == "widens").exit_code
+    for proposal in proposals:
+        proposal.apply()
+        screen.say(f"enabled {proposal.pack}: {', '.join(proposal.skills) or 'no skill'}")
     return 0
+
+
+def _wishes(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "grants": _grants(options.grant),
+        "skills": [skill.strip() for skill in options.skills.split(",")] if options.skills else None,
+        "accept_read": () if options.distrust_read else None,
+        "settings": _values(options.set) or None,
+        "secrets": {key: str(value) for key, value in _pairs(options.secret)} or None,
+    }
+
+
+def _last(proposals: list[Proposal]) -> Proposal | None:
+    return proposals[-1] if proposals else None
 
 
 def disable(options: argparse.Namespace) -> int:
@@ -192,16 +154,11 @@ def disable(options: argparse.Namespace) -> int:
     return 0
 
 
-def _applied(proposal: Proposal, question: str, *, yes: bool) -> bool:
+def _show_proposal(proposal: Proposal) -> None:
     for line in proposal.lines:
         screen.say(screen.visible(line))
     for warning in proposal.warnings:
         screen.say(screen.styled(f"note: {screen.visible(warning)}", "yellow"))
-    if not agreed(question, yes=yes):
-        screen.warn("nothing was changed")
-        return False
-    proposal.apply()
-    return True
 
 
 def _pairs(given: list[str]) -> list[tuple[str, str]]:
@@ -226,11 +183,14 @@ def _values(given: list[str]) -> dict[str, Any]:
 
 
 def _grants(given: list[str]) -> dict[str, Any] | None:
+    """Return KEY=VALUE pairs by key; values may be given one by one or with commas between them."""
+    import re
+
     grants: dict[str, list[str]] = {}
     for key, value in _pairs(given):
+        comma = r",\s*(?=\$\{|/)" if key.startswith("fs") else ","
         entries = grants.setdefault(key, [])
-        if value:
-            entries.append(value)
+        entries += [part.strip() for part in re.split(comma, value) if part.strip()]
     return grants or None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.agent import Agent
+    from remit.deployment.config import Config
     from remit.loop.outcome import RunResult, RunStatus
 
 EXIT_CODES: Mapping[RunStatus, int] = {"answered": 0, "stopped": 1, "failed": 1, "parked": 3}
@@ -43,7 +45,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="name of the model, instead of the deployment's")
     parser.add_argument("--base-url", help="OpenAI-compatible endpoint, instead of the deployment's")
     parser.add_argument("--api-key", metavar="REF", help="where its key is kept: env:NAME or file:PATH")
-    parser.add_argument("--dialect", help="native, auto, tagged or react: how the model writes calls")
+    parser.add_argument("--dialect", help="how the model writes calls: native, auto, tagged, react, ... (docs/dialects.md)")
     parser.add_argument("--session", help="go on with this session")
     parser.add_argument("--max-steps", type=int, help="most model turns of a run")
     parser.add_argument("--keep-raw", action="store_true", help="record raw model requests and responses")
@@ -61,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("the question is empty")
     session = options.session or secrets.token_hex(8)
     with agent(options, quiet=options.json) as speaker:
+        if not options.json:
+            tell_of_new_session(speaker, options.session)
         steps = Steps(quiet=options.json)
         try:
             result = speaker.run(question, session=session, on_event=steps.show)
@@ -86,6 +90,8 @@ def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent
             raise UsageError(
                 "no model is named", remedy='--model NAME --base-url URL, or name = "..." under [model] in remit.toml'
             )
+        for note in () if quiet else notes(options, deployment.config):
+            screen.warn(f"note: {note}")
         with Agent(
             deployment,
             model=options.model,
@@ -99,6 +105,24 @@ def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent
             yes_to_writes=options.yes_to_writes,
         ) as speaker:
             yield speaker
+
+
+def notes(options: argparse.Namespace, config: Config) -> Iterator[str]:
+    """Yield what of the options does something else than a person may expect."""
+    if options.yes_to_writes and not config.defaults.allow_yes:
+        yield "--yes-to-writes does nothing here: the deployment lacks allow_yes = true under [defaults]"
+    named = options.base_url or config.model.base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
+    key = options.api_key or config.model.api_key or os.environ.get("OPENAI_API_KEY", "").strip()
+    if not named and not key:
+        from remit.models.openai import DEFAULT_URL
+
+        yield f"no base URL and no API key are configured, so the model is asked at {DEFAULT_URL} without a key"
+
+
+def tell_of_new_session(speaker: Agent, session: str | None) -> None:
+    """Say that a session which a person names is a new one; it may be a slip of the pen."""
+    if session and speaker.state.load_session(session) is None:
+        screen.warn(f"note: there is no session {screen.visible(session)} yet; this begins it")
 
 
 def show(result: RunResult) -> None:

@@ -81,9 +81,13 @@ def next_step(remedy: str) -> None:
 
 
 def next_lines(remedy: str) -> str:
-    """Return what a person can do next, whole, with every line indented."""
-    first, *others = visible(remedy).splitlines()
-    return "\n".join([f"  next: {first}", *(f"        {line}".rstrip() for line in others)])
+    """Return what a person can do next, whole: a line each, and after one that ends with a colon a block to copy."""
+    lines: list[str] = []
+    mark = "  next: "
+    for line in visible(remedy).splitlines():
+        lines.append(f"{mark}{line}".rstrip())
+        mark = " " * 8 if line.endswith(":") or not mark.strip() else "   and: "
+    return "\n".join(lines)
 
 
 def error(message: str, remedy: str = "") -> None:
@@ -126,6 +130,35 @@ def _lines(row: Sequence[Cell]) -> Iterable[tuple[str, ...]]:
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = (cell + " " * (size - width(cell)) for cell, size in zip(cells, widths, strict=True))
     return "  ".join(padded).rstrip()
+
+
+def columns(stream: TextIO) -> int:
+    """Return how many columns a line of `stream` has; 0 when it is no terminal, and lines have no end."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def wrapped(text: str, columns: int, *, indent: int = 0) -> str:
+    """Return a line of prose broken between words; further lines begin with `indent` spaces.
+
+    Args:
+        text: one line; what it begins with stays.
+        columns: most columns of a line; 0 breaks nothing.
+        indent: columns before every line but the first.
+    """
+    if not columns or width(text) <= columns:
+        return text
+    import textwrap
+
+    return textwrap.fill(
+        text,
+        max(columns, indent + 20),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def clipped(text: str, columns: int) -> str:

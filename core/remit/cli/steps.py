@@ -3,61 +3,20 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from typing import TYPE_CHECKING, TextIO
 
 from remit.cli import screen
+from remit.cli.waiting import Waiting
 
 if TYPE_CHECKING:
     from remit.loop.events import Event
 
 COLUMNS = 100
+"""Most columns of a line that may be cut; a narrower terminal cuts it sooner."""
+
+NARROWEST = 40
 WHOLE = 600
-"""Columns of what a person needs to read to the end."""
-
-FRAMES = "|/-\\"
-PATIENCE = 1.0
-"""Seconds of silence after which a terminal is shown that something goes on."""
-
-
-class Waiting:
-    """A moving sign on a terminal while nothing else is written; nothing at all elsewhere."""
-
-    def __init__(self, *, moving: bool) -> None:
-        self._moving = moving
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self, what: str) -> None:
-        """Begin to wait for `what`."""
-        self.stop()
-        if not self._moving:
-            return
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._turn, args=(what, self._over), daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Wait no longer; the line is clear again."""
-        if self._thread is not None:
-            self._over.set()
-            self._thread.join()
-            self._thread = None
-
-    @staticmethod
-    def _turn(what: str, over: threading.Event) -> None:
-        began, shown = time.monotonic(), False
-        while not over.wait(0.15):
-            passed = time.monotonic() - began
-            if passed >= PATIENCE:
-                shown = True
-                frame = FRAMES[int(passed * 6) % len(FRAMES)]
-                sys.stderr.write(f"\r{frame} {what} {passed:.0f} s ")
-                sys.stderr.flush()
-        if shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+"""Columns of what a person needs to read to the end; a terminal gets it in several lines."""
 
 
 class Steps:
@@ -91,6 +50,7 @@ class Steps:
                         f"{event.decision.verdict}: {event.decision.reason} ({event.decision.source})",
                         "yellow",
                         indent=3,
+                        columns=WHOLE,
                     )
             case events.CallProgress():
                 self._progress(event)
@@ -138,6 +98,11 @@ class Steps:
 
     def _line(self, text: str, style: screen.Style, *, indent: int = 0, columns: int = COLUMNS) -> None:
         self._waiting.stop()
+        room = screen.columns(self._stream)
+        if columns == COLUMNS and room:
+            columns = max(min(columns, room), NARROWEST)
         shown = " " * indent + screen.clipped(text, columns - indent)
+        if columns == WHOLE:
+            shown = screen.wrapped(shown, room, indent=indent + 3)
         self._stream.write(screen.styled(shown, style, self._stream) + "\n")
         self._stream.flush()

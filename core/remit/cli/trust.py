@@ -42,6 +42,6 @@ def trust(options: argparse.Namespace) -> int:
         screen.say(screen.visible(line))
     if not agreed("Accept this deployment on this machine?", yes=options.yes):
         screen.warn("not accepted")
-        return 1
+        return proposal.standing.changes.exit_code
     screen.say(f"accepted {proposal.apply().digest}")
     return 0

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.call import EXIT_CODES, make, plain, show
 from remit.cli.opening import warn_problems, whole
-from remit.errors import PackError, RemitError, UsageError
+from remit.cli.waiting import waiting
+from remit.errors import ManifestError, PackError, RemitError, UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
+    from remit.packs.installed import PackProblem
     from remit.pipeline.events import PipelineEvent
     from remit.skills import Skill
 
@@ -27,16 +30,42 @@ def try_once(options: argparse.Namespace, settings: Mapping[str, Any]) -> int:
     from remit.deployment.try_pack import try_pack
 
     try:
-        deployment = try_pack(options.directory, settings=settings)
+        with waiting(f"reading the pack in {options.directory}"):
+            deployment = try_pack(
+                options.directory,
+                settings=settings,
+                workspace=options.workspace,
+                private_net=options.private_net,
+            )
     except PackError as error:
         return _broken(error, as_json=options.json)
+    except ManifestError as error:
+        raise ManifestError(error.message, remedy=_authors_remedy(error.remedy)) from None
     with deployment:
-        warn_problems(deployment.problems)
-        for note in deployment.notes:
+        warn_problems(_for_author(problem) for problem in deployment.problems)
+        for note in (*deployment.notes, *_about_workspace(deployment, options.workspace)):
             screen.warn(f"note: {screen.visible(note)}")
         if options.skill is None:
             return _offer(deployment, as_json=options.json)
         return _call(deployment, options)
+
+
+def _for_author(problem: PackProblem) -> PackProblem:
+    return replace(problem, remedy=_authors_remedy(problem.remedy))
+
+
+def _authors_remedy(remedy: str) -> str:
+    """Return a remedy without the advice to ask the author, who is reading it."""
+    from remit.packs.manifest import AUTHORS_TURN
+
+    return "" if remedy == AUTHORS_TURN else remedy
+
+
+def _about_workspace(deployment: Deployment, named: str | None) -> Iterator[str]:
+    """Say which folder a call really reads or changes, where it can."""
+    if any(skill.cell is not None and skill.cell.workspace for skill in deployment.skills.values()):
+        temporary = "the workspace is an empty temporary folder; --workspace DIR takes one of yours"
+        yield temporary if named is None else f"the workspace is {deployment.workspace}"
 
 
 def _broken(error: PackError, *, as_json: bool) -> int:
@@ -44,10 +73,10 @@ def _broken(error: PackError, *, as_json: bool) -> int:
     if not error.traceback:
         raise error
     if as_json:
-        screen.say_json({"status": "failed", "result": None, "reason": str(error), "traceback": error.traceback})
+        screen.say_json({"status": "failed", "result": None, "reason": error.message, "traceback": error.traceback})
     else:
         screen.warn(screen.visible(error.traceback).rstrip())
-        screen.error(str(error))
+        screen.error(error.message)
     return error.exit_code
 
 
@@ -67,7 +96,7 @@ def _try_again(options: argparse.Namespace, settings: Mapping[str, Any]) -> None
     try:
         try_once(options, settings)
     except RemitError as error:
-        screen.error(str(error), error.remedy)
+        screen.error(error.message, error.remedy)
 
 
 def stamps(folder: Path) -> dict[str, int]:
@@ -137,5 +166,9 @@ def _full_name(deployment: Deployment, written: str) -> str:
     for full, skill in deployment.skills.items():
         if skill.name == written:
             return full
+    for problem in map(_for_author, deployment.problems):
+        if problem.reason.startswith(f"skill {written}: "):
+            reason = problem.reason.removeprefix(f"skill {written}: ")
+            raise PackError(f"skill {written} is left out: {reason}", remedy=problem.remedy)
     names = ", ".join(skill.name for skill in deployment.skills.values() if skill.confined)
     raise UsageError(f"the pack has no skill {written!r}; it has: {names or 'none'}")
