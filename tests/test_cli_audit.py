@@ -70,3 +70,12 @@ def test_a_rule_that_may_speak_is_named(place: Home) -> None:
 def test_without_skills_it_says_where_to_look(tmp_path_factory: pytest.TempPathFactory) -> None:
     ran = home(tmp_path_factory.mktemp("none")).remit("audit")
     assert "No skill can be called. `remit packs list` shows what is installed." in ran.out
+
+
+def test_the_skill_that_lives_in_the_host_is_shown_as_not_confined(tmp_path: Path) -> None:
+    made = home(tmp_path, "calc")
+    rows = {row["skill"]: row for row in made.remit("audit", "--json").json["skills"]}
+    assert rows["remit.read_result"]["confined"] is False
+    assert rows["calc.evaluate"]["confined"] is True
+    host = made.remit("audit").out.partition("remit.read_result")[2]
+    assert "host" in host and "not confined" in host

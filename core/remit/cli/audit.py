@@ -33,9 +33,12 @@ A * after an effect: the pack declares it and it cannot be verified.
 def audit(options: argparse.Namespace) -> int:
     """Print a row for each skill that can be called."""
     from remit.deployment.audit import audit_rows
+    from remit.pipeline.host_skills import host_skills
+    from remit.state.store import State
 
-    with opened(options, quiet=options.json) as deployment:
-        rows = audit_rows(deployment)
+    with opened(options, quiet=options.json) as deployment, State(deployment.state_folder) as state:
+        shown = {**deployment.skills, **host_skills(state)} if deployment.skills else {}
+        rows = audit_rows(deployment, skills=shown.values())
         if options.json:
             problems = [asdict(problem) for problem in deployment.problems]
             screen.say_json({"skills": [asdict(row) for row in rows], "problems": problems})
