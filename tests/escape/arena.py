@@ -1,0 +1,147 @@
+"""Runs the attempts in namespaces of its own and writes what was seen as JSON.
+
+Arguments: the file to write, then `full`, or `old` and the Landlock ABIs to emulate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).parents[2]
+_SECONDS = 600
+Found = dict[str, dict[str, dict[str, Any]]]
+"""Name of an attempt to column to what was seen."""
+
+
+def run_all() -> dict[str, Any]:
+    """As `run("full")`, in two arenas at a time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from tests.escape.attempts import ATTEMPTS
+
+    names = [*ATTEMPTS]
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda part: run("full", names=part), (names[::2], names[1::2]))
+    found = one["found"] | other["found"]
+    return one | {"found": {name: found[name] for name in names}}
+
+
+def run(*arguments: str, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Run an arena in a process of its own; what it found, and in `contained` whether controls could run.
+
+    Args:
+        arguments: `full`, or `old` and the ABIs.
+        names: only these attempts; all when there are none.
+
+    Raises:
+        RuntimeError: when it broke.
+    """
+    from tests.escape.setting import ENVIRONMENT
+
+    with tempfile.TemporaryDirectory(prefix="remit-escape-") as folder:
+        out = Path(folder, "found.json")
+        command = [sys.executable, "-m", "tests.escape.arena", str(out), ",".join(names), *arguments]
+        environment = {**os.environ, ENVIRONMENT: f"environment:{os.urandom(12).hex()}", "TMPDIR": folder}
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+        if not out.exists():
+            raise RuntimeError(f"the arena broke with status {done.returncode}: {done.stderr[-4000:]}")
+        return dict(json.loads(out.read_text()))
+
+
+def main(out: str, names: str, arguments: list[str]) -> None:
+    """Enter namespaces where that is allowed, and run."""
+    from tests.escape import spaces
+
+    folder = Path(os.environ["TMPDIR"])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    try:
+        spaces.enter_spaces(network=True)
+    except OSError as error:
+        _host(out, names, arguments, contained=False, why=str(error))
+    if os.fork() == 0:
+        spaces.mount_proc()
+        spaces.set_up_network(folder)
+        if os.fork() == 0:
+            _host(out, names, arguments, contained=True)
+        with suppress(ChildProcessError):
+            while True:
+                os.wait()
+        os._exit(0)
+    os.wait()
+
+
+def _host(out: str, names: str, arguments: list[str], *, contained: bool, why: str = "") -> NoReturn:
+    try:
+        found = _full(_chosen(names), contained) if arguments[0] == "full" else _old(_chosen(names), arguments[1:])
+        text = json.dumps({"contained": contained, "why": why, "found": found})
+        Path(f"{out}.part").write_text(text)
+        os.replace(f"{out}.part", out)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _chosen(names: str) -> list[Any]:
+    from tests.escape.attempts import ATTEMPTS
+
+    wanted = names.split(",") if names else list(ATTEMPTS)
+    return [ATTEMPTS[name] for name in wanted]
+
+
+def _full(attempts: Sequence[Any], contained: bool) -> Found:
+    from tests.escape.cells import ISOLATIONS, Cells
+
+    found = _outside(attempts) if contained else {attempt.name: {} for attempt in attempts}
+    cells = Cells(Path(tempfile.mkdtemp(prefix="scene-")))
+    for isolation in ISOLATIONS:
+        for attempt in attempts:
+            found[attempt.name][isolation] = cells.attempt(attempt, isolation)
+    cells.close()
+    return found
+
+
+def _outside(attempts: Sequence[Any]) -> Found:
+    """Layers first: what they stop leaves the stage as it was."""
+    from tests.escape.stage import LAYERS, Stage
+
+    found: Found = {attempt.name: {} for attempt in attempts}
+    stage = Stage()
+    for attempt in attempts:
+        for layer in LAYERS:
+            if stage.used_up:
+                stage.close()
+                stage = Stage()
+            found[attempt.name][layer] = stage.try_once(attempt, layer)
+    stage.close()
+    return found
+
+
+def _old(attempts: Iterable[Any], levels: Iterable[str]) -> Found:
+    from tests.escape.cells import Cells
+
+    quick = [attempt for attempt in attempts if attempt.quick]
+    found: Found = {attempt.name: {} for attempt in quick}
+    for level in levels:
+        cells = Cells(Path(tempfile.mkdtemp(prefix="scene-")), highest_abi=int(level))
+        for attempt in quick:
+            found[attempt.name][f"ABI {level}"] = cells.attempt(attempt, "warm")
+        cells.close()
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
