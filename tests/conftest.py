@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,12 @@ from hypothesis import settings
 
 settings.register_profile("remit", deadline=None)
 settings.load_profile("remit")
+
+
+# A background job of a shell ignores SIGINT, and its children would, too: tests of Ctrl-C need the default.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _missing_confinement() -> tuple[str, ...]:
