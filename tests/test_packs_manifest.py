@@ -309,3 +309,8 @@ def test_odd_values_never_raise_but_manifest_errors(table: str, key: str, value:
         parse_manifest(text, HERE)
     except ManifestError:
         pass
+
+
+def test_the_schema_for_editors_is_the_one_in_the_docs() -> None:
+    shipped = Path(__file__).parents[1] / "docs" / "pack.schema.json"
+    assert json.loads(shipped.read_text(encoding="utf-8")) == manifest_json_schema()
