@@ -80,7 +80,7 @@ def test_enable_narrows_and_disable_loses_nothing(tmp_path: Path) -> None:
     arguments = ("--skills", "read,greet", "--grant", "fs.read=${workspace}/docs/**", "--set", 'greeting="Hi"')
     made.remit("packs", "enable", "good", *arguments, "--yes")
     rows = {row["skill"]: row for row in made.remit("audit", "--json").json["skills"]}
-    assert set(rows) == {"good.read", "good.greet"}
+    assert set(rows) == {"good.read", "good.greet", "remit.read_result"}
     assert rows["good.read"]["right"] == {"fs.read": ["${workspace}/docs/**"]}
     assert made.remit("call", "good.greet", '{"name": "Ada"}').out == "Hi, Ada\n"
     made.remit("packs", "disable", "good")
