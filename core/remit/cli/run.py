@@ -45,7 +45,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="name of the model, instead of the deployment's")
     parser.add_argument("--base-url", help="OpenAI-compatible endpoint, instead of the deployment's")
     parser.add_argument("--api-key", metavar="REF", help="where its key is kept: env:NAME or file:PATH")
-    parser.add_argument("--dialect", help="how the model writes calls: native, auto, tagged, react, ... (docs/dialects.md)")
+    parser.add_argument("--dialect", help="how the model writes calls: native, auto, tagged, react, ...")
     parser.add_argument("--session", help="go on with this session")
     parser.add_argument("--max-steps", type=int, help="most model turns of a run")
     parser.add_argument("--keep-raw", action="store_true", help="record raw model requests and responses")
