@@ -37,7 +37,8 @@ def test_a_missing_file_names_the_command_that_makes_one(tmp_path: Path, argumen
         ("", ["remit.toml", "policy"]),
         ("policy = 1\n[model]\napi_key = 'sk-secret-1'\n", ["remit.toml", "model.api_key"]),
         (
-            "policy = 1\n[defaults]\nenforcement = 'available'\n[packs.good]\nenabled = true\n[[rule]]\nid = 'r'\nverdict = 'deny'\n"
+            "policy = 1\n[defaults]\nenforcement = 'available'\n[packs.good]\nenabled = true\n"
+            "[[rule]]\nid = 'r'\nverdict = 'deny'\n"
             "match = { skill = 'good.add', arguments = { c = { eq = 1 } } }\n",
             ["rule r", "c", "next: "],
         ),
