@@ -130,7 +130,7 @@ def test_how_far_a_grant_reaches() -> None:
 
 
 @given(st.lists(st.binary(max_size=300), max_size=10))
-def test_frames_of_rubbish_are_refused_and_bounded(chunks: list[bytes]) -> None:
+def test_frames_of_rubbish_raise_nothing_but_a_protocol_error(chunks: list[bytes]) -> None:
     buffer = FrameBuffer()
     for chunk in chunks:
         buffer.feed(chunk)

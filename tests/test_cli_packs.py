@@ -153,7 +153,7 @@ def test_a_pack_that_changed_is_left_out_until_it_is_looked_at(tmp_path: Path) -
 
 def test_json_of_listings_is_json_and_nothing_else(place: Home) -> None:
     for arguments in (["packs", "list"], ["packs", "info", "good"], ["audit"], ["log", "list"]):
-        json.loads(place.remit(*arguments, "--json").out)
+        assert isinstance(json.loads(place.remit(*arguments, "--json").out), dict | list), arguments
 
 
 def test_list_shows_packs_that_are_enabled_and_cannot_be_used(tmp_path: Path) -> None:

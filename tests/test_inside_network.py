@@ -247,6 +247,7 @@ def test_names_and_addresses_of_a_long_life() -> None:
 def test_the_hosts_own_sockets_are_untouched() -> None:
     import remit_sandbox.inside.network  # noqa: F401
 
+    assert {socket.socket.__module__, socket.getaddrinfo.__module__, socket.create_connection.__module__} == {"socket"}
     with socket.create_server(("127.0.0.1", 0)) as listener:
         socket.create_connection(listener.getsockname()[:2]).close()
     asyncio.run(asyncio.sleep(0))
