@@ -66,5 +66,9 @@ def report(
         figures = "  ".join(f"{line[key] * scale:10.3f}" for key in ("minimum", "median", "maximum"))
         fastest = f"{line['ratio of fastest tenths']:6.2f}x" if "ratio of fastest tenths" in line else ""
         print(
-            f"{line['name']:{widest}}  {figures}  {line['ratio']:6.2f}x  {fastest:>7}  {line.get('aim', '')}".rstrip()
+            f"{line['name']:{widest}}  {figures}  {_times(line['ratio'])}  {fastest:>7}  {line.get('aim', '')}".rstrip()
         )
+
+
+def _times(ratio: float | None) -> str:
+    return f"{ratio:6.2f}x" if ratio is not None else " " * 7

@@ -138,7 +138,9 @@ def test_a_refusal_names_host_port_and_missing_grant(
         f'pack demo may not connect to localhost:{server}: no grant covers it (missing: net = ["localhost:{server}"])'
     )
     assert answer == {"op": "refused", "id": 1, "errno": 13, "reason": reason}
-    assert events == [NetworkEvent(pack="demo", host="localhost", port=server, allowed=False, reason=reason)]
+    (event,) = events
+    assert (event.pack, event.target, event.allowed) == ("demo", f"localhost:{server}", False)
+    assert (event.reason, event.missing) == (reason, f'net = ["localhost:{server}"]')
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1", "::ffff:127.0.0.1", "0x7f000001"])

@@ -20,12 +20,15 @@ from remit_sandbox.confine import confine
 found = probe()
 assert found.landlock_abi == 0
 assert "only Linux" in found.missing[0]
-assert {row.by for row in found.rows} == {"not enforced", "broker", "process", "polled"}
+assert {row.by for row in found.rows} == {"not enforced", "broker", "process", "polled", "kernel"}
+assert [row.right for row in found.rows if row.by == "kernel"] == ["CPU time"]
+assert "only Linux" in next(row.detail for row in found.rows if row.right == "shared memory of its own")
 machine = confine.means()
 assert machine.landlock == 0 and len(machine.missing) == 2, machine
 held = confine.enforcement(machine, linux=False, broker=True)
 assert held["files"] == held["network"] == held["processes"] == held["memory"] == "not enforced"
 assert held["time"] == "process"
+assert held["shared memory"] == "not enforced"
 from remit_sandbox.supervisor import tree
 assert list(tree.ended({1})) == []
 """

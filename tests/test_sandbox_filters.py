@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import re
 import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -190,3 +192,38 @@ def test_no_call_stands_in_two_lists() -> None:
     assert len(names) == len(set(names))
     assert set(names) == set(NUMBERS["x86_64"])
     assert set(NUMBERS["aarch64"]) < set(names)
+
+
+HEADERS = {
+    "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
+    "aarch64": ("/usr/include/asm-generic/unistd.h",),
+}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_numbers_are_those_of_the_kernels_headers(machine: str) -> None:
+    """The generic table is that of aarch64; headers of a distribution may be older than the list."""
+    texts = [Path(path).read_text("utf-8") for path in HEADERS[machine] if Path(path).exists()]
+    if not texts:
+        pytest.skip("the kernel's headers are not installed")
+    found = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)\b", texts[0])}
+    known = {name: number for name, number in NUMBERS[machine].items() if name in found}
+    assert len(known) > 200
+    assert known == {name: found[name] for name in known}
+
+
+def test_the_other_machine_lacks_only_what_was_never_there() -> None:
+    """Calls that newer machines never got, each with a modern twin that is filtered; and four of the x86 alone."""
+    of_x86 = {"arch_prctl", "iopl", "ioperm", "modify_ldt"}
+    twins = {
+        "access": "faccessat", "alarm": "setitimer", "chmod": "fchmodat", "chown": "fchownat", "creat": "openat",
+        "dup2": "dup3", "epoll_create": "epoll_create1", "epoll_wait": "epoll_pwait", "eventfd": "eventfd2",
+        "fork": "clone", "vfork": "clone", "futimesat": "utimensat", "getdents": "getdents64", "getpgrp": "getpgid",
+        "inotify_init": "inotify_init1", "lchown": "fchownat", "link": "linkat", "lstat": "newfstatat",
+        "mkdir": "mkdirat", "mknod": "mknodat", "open": "openat", "pause": "rt_sigsuspend", "pipe": "pipe2",
+        "poll": "ppoll", "readlink": "readlinkat", "rename": "renameat2", "rmdir": "unlinkat", "select": "pselect6",
+        "signalfd": "signalfd4", "stat": "newfstatat", "symlink": "symlinkat", "time": "clock_gettime",
+        "unlink": "unlinkat", "utime": "utimensat", "utimes": "utimensat",
+    }  # fmt: skip
+    assert set(NUMBERS["x86_64"]) - set(NUMBERS["aarch64"]) == of_x86 | set(twins)
+    assert set(twins.values()) <= set(NUMBERS["aarch64"])

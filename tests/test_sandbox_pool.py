@@ -59,7 +59,7 @@ def test_single_use_cells_are_ended(sandbox: Sandbox, pack: Path, isolation: str
     with sandbox.borrow(spec_of(pack, isolation=isolation), "five") as cell:  # type: ignore[arg-type]
         assert value(call(cell, "echo", text="x")) == "x"
     assert cell.broken
-    assert not alive(cell.pid)
+    assert eventually(lambda: not alive(cell.pid) and not Path(cell.tmp).exists())
 
 
 def test_a_cell_that_died_while_idle_is_replaced(sandbox: Sandbox, pack: Path) -> None:
@@ -220,3 +220,17 @@ def test_descriptors_and_processes_do_not_grow(sandbox: Sandbox, pack: Path) -> 
 def test_exec_needs_process_isolation(sandbox: Sandbox, pack: Path) -> None:
     with pytest.raises(SandboxError, match='isolation "process"'):
         sandbox.cell(spec_of(pack, rights=Rights(exec=("/bin/true",))))
+
+
+def test_cells_that_their_makers_have_ended_take_no_room(pack: Path) -> None:
+    """A pool that went on counting them would have everybody wait."""
+    with Sandbox(max_cells=2, spares=0) as sandbox:
+        for _ in range(3):
+            sandbox.cell(spec_of(pack)).close()
+        kept = sandbox.cell(spec_of(pack))
+        assert [cell.pid for cell in sandbox._pool.known()] == [kept.pid]
+        assert sandbox._pool.ask(spec_of(pack), "s").done()
+        sandbox._pool.failed()
+        others = [sandbox.cell(spec_of(pack)), sandbox.cell(spec_of(pack))]
+        assert not sandbox._pool.ask(spec_of(pack), "s").done(), "the control: those that live do"
+        assert all(alive(cell.pid) for cell in others)

@@ -1,6 +1,8 @@
 """Cells: processes in which the kernel holds a skill's code to its permission.
 
 Usable on its own; imports nothing of `remit`. Names are imported when they are first used.
+
+PYTEST_DONT_REWRITE: importing this before pytest starts is no mistake, although a plugin comes with it.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ if TYPE_CHECKING:
     from remit_sandbox.errors import SandboxError as SandboxError
     from remit_sandbox.errors import SupervisorError as SupervisorError
     from remit_sandbox.probe import Probe as Probe
+    from remit_sandbox.python import PythonResult as PythonResult
+    from remit_sandbox.python import run_python as run_python
     from remit_sandbox.sandbox import Sandbox as Sandbox
     from remit_sandbox.values import CellSpec as CellSpec
+    from remit_sandbox.values import Denied as Denied
     from remit_sandbox.values import Limits as Limits
     from remit_sandbox.values import Output as Output
     from remit_sandbox.values import Reply as Reply
+    from remit_sandbox.values import Retirement as Retirement
     from remit_sandbox.values import Rights as Rights
 
 _HOMES = {
@@ -32,16 +38,20 @@ _HOMES = {
     "Cell": "cell",
     "CellSpec": "values",
     "CellStartError": "errors",
+    "Denied": "values",
     "Limits": "values",
     "Output": "values",
     "Probe": "probe",
     "ProtocolError": "errors",
+    "PythonResult": "python",
     "Reply": "values",
+    "Retirement": "values",
     "Rights": "values",
     "Sandbox": "sandbox",
     "SandboxError": "errors",
     "SupervisorError": "errors",
     "calculate": "calculation",
+    "run_python": "python",
 }
 
 __all__ = [
@@ -51,16 +61,20 @@ __all__ = [
     "Cell",
     "CellSpec",
     "CellStartError",
+    "Denied",
     "Limits",
     "Output",
     "Probe",
     "ProtocolError",
+    "PythonResult",
     "Reply",
+    "Retirement",
     "Rights",
     "Sandbox",
     "SandboxError",
     "SupervisorError",
     "calculate",
+    "run_python",
 ]
 
 

@@ -11,12 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from decimal import Decimal
 from typing import Any
 
 _SAFE = 2**53 - 1
 _DEEPEST = 200
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "$int": lambda text: int(text, 0),
+    "$float": float,
+    "$decimal": Decimal,
+}
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def canonical(value: Any) -> bytes:
@@ -28,8 +34,7 @@ def canonical(value: Any) -> bytes:
     plain = form.plain(value, 0)
     if form.simple:
         # The same bytes from the encoder in C: measured eight times faster on records.
-        text = json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return text.encode()
+        return _ENCODER.encode(plain).encode()
     import rfc8785
 
     return rfc8785.dumps(plain)
@@ -38,6 +43,19 @@ def canonical(value: Any) -> bytes:
 def digest(value: Any) -> str:
     """Return the SHA-256 over `canonical(value)` as 64 hexadecimal digits."""
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def restored(value: Any) -> Any:
+    """Return the data that `canonical` wrote, from its parsed JSON; a text for what only its digest was kept of."""
+    if isinstance(value, list):
+        return [restored(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((name, text),) = value.items()
+        if name in _READ and isinstance(text, str):
+            return _READ[name](text)
+    return {name[1:] if name.startswith("$$") else name: restored(item) for name, item in value.items()}
 
 
 class _Form:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import os
-import select
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from remit_sandbox.connection import Connection, Progress
+from remit_sandbox.denials import Denials
 from remit_sandbox.errors import CellStartError, ProtocolError, SandboxError, SupervisorError
-from remit_sandbox.frames import Exchange, FrameReader, Message
+from remit_sandbox.frames import Exchange, Message
+from remit_sandbox.granted_files import files_of
+from remit_sandbox.limit_words import with_limit
+from remit_sandbox.masking import Masks
 from remit_sandbox.replies import described_of, end_of, output_of, reply_of
+from remit_sandbox.supervisor import orders
 from remit_sandbox.values import CellSpec, Described, Output, Reply
 
 if TYPE_CHECKING:
     from remit_sandbox.supervisor.client import Client
 
-Progress = Callable[[str], None]
-
-_BUFFER = 1024 * 1024
-_JOINED = 64 * 1024
 _OVERHEAD = 64 * 1024
-_READS_IN_A_ROW = 8
+_NO_OBJECT = b"0"  # fits no handler, so that nothing of the pack's own conversion runs
 
 
 class Cell:
@@ -36,40 +36,55 @@ class Cell:
         broken: whether it can serve no more; it never can again.
         enforcement: right to who enforces it for this cell.
         tmp: its temporary folder.
+        handler: the handler that was last asked for.
+        denials: what the host's broker refused it; None where it has no network.
     """
 
-    def __init__(self, spec: CellSpec, connection: socket.socket, *, pid: int, tmp: str, client: Client) -> None:
+    def __init__(
+        self,
+        spec: CellSpec,
+        connected: socket.socket,
+        *,
+        pid: int,
+        tmp: str,
+        client: Client,
+        denials: Denials | None = None,
+        files: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> None:
         self.pid = pid
+        self.denials = denials
+        self._masks = Masks(spec.secrets)
         self.spec = spec
         self.broken = False
+        self.handler = ""
         self.enforcement: Mapping[str, str] = MappingProxyType({})
         self.tmp = tmp
-        self.files = files_of(spec)
+        self.files = files_of(spec) if files is None else files
         self._host = os.getpid()
         self._client = client
         self._busy = False
         self._ended: Message | None = None
-        self._reader = FrameReader(spec.rights.limits.result + _OVERHEAD)
-        self._socket = connection
-        self._socket.setblocking(False)
-        self._poll = select.poll()
-        self._poll.register(connection, select.POLLIN)
+        self._connection = Connection(connected, spec.rights.limits.result + _OVERHEAD)
 
     def open(self) -> None:
         """Wait until the cell is confined, give it its settings and secrets, and have it import its pack.
 
         Raises:
             CellStartError: when it cannot be confined, the import fails or takes too long.
+            SupervisorError: when the supervisor ends meanwhile.
         """
         deadline = time.monotonic() + self.spec.start_timeout
         try:
-            self._check_confined(self._first(deadline))
-            answer = self._drive(Exchange(self._reader, self._opening(), _number()), deadline, None)
+            self._check_confined(self._connection.first(deadline))
+            answer = self._connection.drive(self._connection.begin(self._opening()), deadline, None)
             self._client.order({"op": "settle", "pid": self.pid})
         except TimeoutError:
             raise self._failed_start(f"importing it took longer than {self.spec.start_timeout:g} s") from None
         except (OSError, EOFError, ProtocolError) as error:
-            raise self._failed_start(self._why(error)) from None
+            why = self._why(error)
+            if self._client.broken:
+                raise SupervisorError("the supervisor ended while a cell started") from None
+            raise self._failed_start(why) from None
         except BaseException:
             self.kill()
             raise
@@ -78,13 +93,16 @@ class Cell:
 
     def _check_confined(self, message: Message) -> None:
         if message.get("op") != "confined":
-            raise self._failed_start(str(message.get("error", "it could not be confined")))
+            raise self._failed_start(str(message.get("error", "it could not be confined")), by="supervisor")
         self.enforcement = MappingProxyType(dict(message["enforcement"]))
 
-    def _failed_start(self, reason: str, trace: str = "") -> CellStartError:
+    def _failed_start(
+        self, reason: str, trace: str = "", *, by: Literal["supervisor", "pack"] = "pack"
+    ) -> CellStartError:
         self.kill()
         printed = self.output().stderr[-20000:]
-        return CellStartError(self.spec.pack, reason or "it did not become ready", trace or printed)
+        mask = self._masks.text
+        return CellStartError(self.spec.pack, mask(reason) or "it did not become ready", mask(trace) or printed, by=by)
 
     def _opening(self) -> Message:
         spec = self.spec
@@ -104,6 +122,7 @@ class Cell:
             "env": dict(spec.rights.env),
             "net": bool(spec.rights.net),
             "result_limit": spec.rights.limits.result,
+            "observe": spec.observe,
         }
 
     def request(
@@ -122,9 +141,10 @@ class Cell:
         """
         started = time.monotonic()
         exchange = self._begin(op, body)
+        on_progress = self._masked(on_progress)
         try:
-            answer = self._drive(exchange, started + timeout, on_progress)
-            return reply_of(answer, time.monotonic() - started)
+            answer = self._connection.drive(exchange, started + timeout, on_progress)
+            return self._reply(answer, started)
         except (OSError, EOFError, ProtocolError) as error:
             return self._lost(error, timeout, started)
         except BaseException:
@@ -145,10 +165,11 @@ class Cell:
 
         started = time.monotonic()
         exchange = self._begin(op, body)
+        on_progress = self._masked(on_progress)
         try:
             async with asyncio.timeout(timeout):
-                answer = await self._adrive(exchange, on_progress)
-            return reply_of(answer, time.monotonic() - started)
+                answer = await self._connection.adrive(exchange, on_progress)
+            return self._reply(answer, started)
         except (OSError, EOFError, ProtocolError) as error:
             return await asyncio.to_thread(self._lost, error, timeout, started)
         except BaseException:
@@ -156,6 +177,14 @@ class Cell:
             raise
         finally:
             self._finish()
+
+    def make_ready(self, handler: str) -> None:
+        """Have the cell import a handler and read its signature, which its first call would wait for.
+
+        Raises:
+            SandboxError: when the cell is broken or busy.
+        """
+        self.request("convert", {"handler": handler, "arguments": _NO_OBJECT}, timeout=self.spec.start_timeout)
 
     def describe(
         self, skills: Mapping[str, tuple[str, str | None]], *, timeout: float = 10.0
@@ -172,7 +201,7 @@ class Cell:
         """
         exchange = self._begin("describe", {"skills": {name: list(pair) for name, pair in skills.items()}})
         try:
-            return described_of(self._drive(exchange, time.monotonic() + timeout, None))
+            return described_of(self._connection.drive(exchange, time.monotonic() + timeout, None))
         except TimeoutError:
             raise self._failed_start(f"describing its skills took longer than {timeout:g} s") from None
         except (OSError, EOFError, ProtocolError) as error:
@@ -187,16 +216,40 @@ class Cell:
         """What the pack printed since it was last asked; the supervisor keeps it up to `Limits.output`."""
         if self._ended is not None:
             ended, self._ended = self._ended, {"stdout": b"", "stderr": b"", "cut": False}
-            return output_of(ended)
+            return self._masks.output(output_of(ended))
         try:
             answer = self._client.order({"op": "output", "pid": self.pid})
         except SupervisorError:
             return Output()
-        return output_of(answer) if answer["op"] == "output" else Output()
+        return self._masks.output(output_of(answer)) if answer["op"] == "output" else Output()
+
+    def grown(self) -> int:
+        """By how many bytes its write roots have grown since it started, as last polled; 0 when it is gone."""
+        try:
+            return int(self._client.order({"op": "usage", "pid": self.pid}).get("grown", 0))
+        except SupervisorError:
+            return 0
+
+    def _reply(self, answer: Message, started: float) -> Reply:
+        reply = reply_of(answer, time.monotonic() - started)
+        if reply.kind == "failed":
+            reply = with_limit(reply, self.spec.rights.limits)
+        return self._masks.reply(reply) if self._masks else reply
+
+    def _masked(self, on_progress: Progress | None) -> Progress | None:
+        """The same listener, who hears no secret."""
+        if on_progress is None or not self._masks:
+            return on_progress
+        mask = self._masks.text
+        return lambda text: on_progress(mask(text))
 
     def kill(self) -> None:
         """End the cell and everything it started, and remove its folder. May be called again."""
         self._end()
+
+    def drop(self) -> None:
+        """Kill the cell, without waiting until the kernel and the supervisor have cleared away what is left."""
+        self._end(later=True)
 
     def close(self) -> None:
         """The same as `kill`: a cell has nothing to say at its end."""
@@ -205,7 +258,7 @@ class Cell:
     @property
     def usable(self) -> bool:
         """Whether an idle cell still lives and has said nothing unasked, at the cost of one system call."""
-        return not self.broken and not self._busy and not self._reader.pending and not self._poll.poll(0)
+        return not self.broken and not self._busy and self._connection.quiet
 
     def abandon(self) -> None:
         """Let go of a cell whose supervisor is gone, or which belongs to the parent of this process."""
@@ -219,90 +272,24 @@ class Cell:
         A fork of the host closes its copy and shuts nothing: the parent's call goes on.
         """
         if not self._busy or self._host != os.getpid():
-            self._socket.close()
-            return
-        try:
-            self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return
+            self._connection.close()
+        else:
+            self._connection.shut()
 
     def _finish(self) -> None:
         self._busy = False
         if self.broken:
-            self._socket.close()
+            self._connection.close()
 
     def _begin(self, op: str, body: Mapping[str, Any]) -> Exchange:
         if self.broken or self._host != os.getpid():
             raise SandboxError(f"pack {self.spec.pack}: this cell has ended; borrow another")
         if self._busy:
             raise SandboxError(f"pack {self.spec.pack}: this cell serves another call; borrow another")
-        exchange = Exchange(self._reader, {**body, "op": op}, _number())
+        exchange = self._connection.begin({**body, "op": op})
+        self.handler = body.get("handler", self.handler)
         self._busy = True
         return exchange
-
-    def _drive(self, exchange: Exchange, deadline: float, on_progress: Progress | None) -> Message:
-        self._send(exchange.outgoing, deadline)
-        while True:
-            answer = exchange.feed(self._receive(exchange.wanted(), deadline))
-            if exchange.progress:
-                _tell(exchange, on_progress)
-            if answer is not None:
-                return answer
-
-    async def _adrive(self, exchange: Exchange, on_progress: Progress | None) -> Message:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        for part in _parts(exchange.outgoing):
-            await loop.sock_sendall(self._socket, part)
-        reads = 0
-        while True:
-            data = await loop.sock_recv(self._socket, exchange.wanted())
-            if not data:
-                raise EOFError
-            answer = exchange.feed(data)
-            if exchange.progress:
-                _tell(exchange, on_progress)
-            if answer is not None:
-                return answer
-            reads += 1
-            if reads % _READS_IN_A_ROW == 0:
-                await asyncio.sleep(0)  # reading what is there already never yields: a flood would hold the loop
-
-    def _send(self, outgoing: tuple[bytes, bytes], deadline: float) -> None:
-        for part in _parts(outgoing):
-            try:
-                sent = self._socket.send(part)
-            except BlockingIOError:
-                sent = 0
-            left = memoryview(part)[sent:] if sent < len(part) else b""
-            while left:
-                try:
-                    left = left[self._socket.send(left) :]
-                except BlockingIOError:
-                    self._await_room(deadline)
-
-    def _await_room(self, deadline: float) -> None:
-        poll = select.poll()
-        poll.register(self._socket, select.POLLOUT)
-        if not poll.poll(_milliseconds(deadline)):
-            raise TimeoutError
-
-    def _receive(self, size: int, deadline: float) -> bytes:
-        milliseconds = _milliseconds(deadline)
-        # With a flood there is always something to read: it must not outlast the deadline.
-        if not self._poll.poll(milliseconds) or not milliseconds:
-            raise TimeoutError
-        data = self._socket.recv(size)
-        if not data:
-            raise EOFError
-        return data
-
-    def _first(self, deadline: float) -> Message:
-        """The one message that comes unasked: from the supervisor's own code, before the pack's."""
-        while True:
-            if (message := self._reader.feed(self._receive(4096, deadline))) is not None:
-                return message
 
     def _lost(self, error: BaseException, timeout: float, started: float) -> Reply:
         late = isinstance(error, TimeoutError)
@@ -317,62 +304,17 @@ class Cell:
         ended = self._ended or {}
         return end_of(ended.get("status"), str(ended.get("reason", "")))
 
-    def _end(self, *, wait: bool = False) -> None:
+    def _end(self, *, wait: bool = False, later: bool = False) -> None:
         if self._ended is not None:
             return
         self.broken = True
         if self._host == os.getpid():
-            self._ended = self._ask_to_end(wait)
+            self._ended = self._ask_to_end(orders.end(self.pid, wait=wait, later=later))
         self.abandon()
 
-    def _ask_to_end(self, wait: bool) -> Message | None:
+    def _ask_to_end(self, order: Message) -> Message | None:
         try:
-            answer = self._client.order({"op": "end", "pid": self.pid, "wait": wait})
+            answer = self._client.order(order)
         except SupervisorError:
             return None
         return answer if answer["op"] == "ended" else None
-
-
-def connect() -> tuple[socket.socket, socket.socket]:
-    """The two ends between a host and a cell."""
-    ours, theirs = socket.socketpair()
-    for end in (ours, theirs):
-        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
-    return ours, theirs
-
-
-def files_of(spec: CellSpec) -> Mapping[str, tuple[int, int]]:
-    """Device and inode of each single file granted: a rule follows the inode, not the name."""
-    grants = [grant for grant in (*spec.rights.read, *spec.rights.write) if not grant.endswith("/**")]
-    return {path: identity for path in grants if (identity := _identity(path))}
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _number() -> int:
-    """An id that a cell cannot know before it is asked."""
-    return int.from_bytes(os.urandom(6), "big") | 1
-
-
-def _parts(outgoing: tuple[bytes, bytes]) -> tuple[bytes, ...]:
-    header, body = outgoing
-    return (header + body,) if len(body) < _JOINED else outgoing
-
-
-def _milliseconds(deadline: float) -> int:
-    left = math.ceil((deadline - time.monotonic()) * 1000)
-    return left if left > 0 else 0
-
-
-def _tell(exchange: Exchange, on_progress: Progress | None) -> None:
-    texts, exchange.progress = exchange.progress, []
-    if on_progress is not None:
-        for text in texts:
-            on_progress(text)

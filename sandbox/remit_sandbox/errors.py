@@ -10,6 +10,8 @@ SandboxError
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class SandboxError(Exception):
     """Base of everything that `remit_sandbox` raises on purpose."""
@@ -34,9 +36,14 @@ class CellStartError(SandboxError):
         pack: name of the pack whose cell it was.
         reason: one line, safe to show; it comes from hostile code and is plain data.
         traceback: the pack's own lines of the traceback, empty when there is none.
+        by: `supervisor` when it was not confined and nothing of the pack ran (a granted path is missing, a
+            program has changed), `pack` when the pack itself did not start.
     """
 
-    def __init__(self, pack: str, reason: str, traceback: str = "") -> None:
+    def __init__(
+        self, pack: str, reason: str, traceback: str = "", *, by: Literal["supervisor", "pack"] = "pack"
+    ) -> None:
+        self.by = by
         self.pack = pack
         self.reason = reason
         self.traceback = traceback

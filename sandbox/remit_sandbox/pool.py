@@ -1,24 +1,46 @@
-"""Which cells there are, which of them are idle, and whether one more fits. Starts and ends nothing itself."""
+"""Which cells there are, which of them are free, and whether one more fits. Starts and ends nothing itself."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from remit_sandbox.cell import Cell, files_of
-from remit_sandbox.values import CellSpec
+from remit_sandbox.cell import Cell
+from remit_sandbox.demand import REPEATED, Demand
+from remit_sandbox.granted_files import files_of
+from remit_sandbox.members import TYPICAL, Member
+from remit_sandbox.values import CellSpec, Retirement
 
-IDLE_SECONDS = 600.0
-"""An idle cell older than this is ended when room is next asked for."""
+MiB = 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Idle:
-    session: str
-    cell: Cell
-    since: float
+class Caps:
+    """How much a pool holds, and for how long.
+
+    Attributes:
+        cells: how many cells there should be at once.
+        memory: bytes that they should hold together, beside what they share.
+        spares: cells to have ready for a spec that is asked for again and again; 0 for none.
+        retirement: when a cell is replaced although it would serve on.
+    """
+
+    cells: int = 32
+    memory: int = 2048 * MiB
+    spares: int = 2
+    retirement: Retirement = field(default_factory=Retirement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A spare to start: its spec, what it shall make ready, and a number by which the pool knows it again."""
+
+    spec: CellSpec
+    handlers: Sequence[str]
+    number: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +53,38 @@ class _Waiting:
 class Pool:
     """Bookkeeping of cells; safe to use from many threads.
 
-    Args:
-        most: how many cells there should be at once.
+    A cell is in use, or idle and bound to a session, or a spare: bound to a spec, so to one pack, its rights
+    and its secrets, but to no session yet, and never used before. Spares go first when room is needed, then
+    the cells that have been idle longest.
+
+    Attributes:
+        untidy: whether there are cells to end, or spares to start.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, caps: Caps) -> None:
+        self.untidy = False
+        self._caps = caps
+        self._most_spares = max(1, caps.cells // 4) if caps.spares else 0
         self._lock = threading.RLock()
-        self._live: dict[int, Cell] = {}
-        self._idle: list[_Idle] = []
+        self._live: dict[int, Member] = {}
+        self._idle: list[Member] = []
+        self._spares: list[Member] = []
         self._starting = 0
+        self._preparing: list[CellSpec] = []
+        self._demand = Demand(caps.spares, caps.retirement.idle)
+        self._cleared = 0
         self._over: list[Cell] = []
         self._waiting: list[_Waiting] = []
 
     def take(self, spec: CellSpec, session: str) -> Cell | None:
-        """An idle cell of the same spec and session that still serves, None when there is none."""
+        """An idle cell of the same spec and session, or a spare of the spec; None when there is neither."""
         with self._lock:
-            return self._fitting(spec, session)
+            cell = self._of_session(spec, session)
+            if cell is None:
+                self._demand.note(spec, time.monotonic())
+                cell = self._of_spares(spec)
+                self._look_around()
+            return cell
 
     def ask(self, spec: CellSpec, session: str) -> Future[Cell | None]:
         """A cell that fits, now or when one comes back; None when the caller shall start one, which then counts.
@@ -56,7 +93,7 @@ class Pool:
         """
         answer: Future[Cell | None] = Future()
         with self._lock:
-            cell = self._fitting(spec, session) if spec.isolation == "warm" else None
+            cell = self._of_session(spec, session) or self._of_spares(spec)
             if cell is not None or self._has_room():
                 self._starting += cell is None
                 answer.set_result(cell)
@@ -83,7 +120,7 @@ class Pool:
         """A cell that was counted is there."""
         with self._lock:
             self._starting -= 1
-            self._live[cell.pid] = cell
+            self._live[cell.pid] = Member(cell)
 
     def failed(self) -> None:
         """A cell that was counted did not start."""
@@ -91,44 +128,83 @@ class Pool:
             self._starting -= 1
             self._serve()
 
-    def keeps(self, cell: Cell) -> bool:
-        """Whether a cell may go back, rather than be ended."""
+    def expect(self, spec: CellSpec, handlers: Sequence[str] = ()) -> None:
+        """Have spares of a spec although nobody asked for it so far."""
         with self._lock:
-            known = self._live.get(cell.pid) is cell
-            return cell.spec.isolation == "warm" and not cell.broken and known and len(self._live) <= self.most
+            self._demand.note(spec, time.monotonic(), times=REPEATED)
+            for handler in handlers:
+                self._demand.learn(spec, handler)
+            self._look_around()
+
+    def spares(self, spec: CellSpec) -> int:
+        """How many spares of a spec are ready."""
+        with self._lock:
+            return sum(member.fits(spec) for member in self._spares)
+
+    def next_spare(self) -> Order | None:
+        """What shall be started ahead, which then counts; None when nothing is lacking."""
+        with self._lock:
+            spec = next(self._lacking(), None)
+            if spec is None:
+                self.untidy = bool(self._over)
+                return None
+            self._starting += 1
+            self._preparing.append(spec)
+            return Order(spec=spec, handlers=self._demand.handlers(spec), number=self._cleared)
+
+    def prepared(self, order: Order, cell: Cell | None) -> bool:
+        """A spare is there, or could not be started; False when it must be ended, as all are by now."""
+        with self._lock:
+            self._starting -= 1
+            self._preparing.remove(order.spec)
+            wanted = cell is not None and order.number == self._cleared
+            if cell is None:
+                self._demand.forget(order.spec)
+            elif wanted:
+                self._live[cell.pid] = member = Member(cell)
+                if not self._hand_on(member):
+                    self._spares.append(member)
+            self._serve()
+            return wanted
+
+    def keeps(self, cell: Cell, session: str) -> bool:
+        """Whether a cell may go back, rather than be ended: it would serve on, and is wanted or not one too many."""
+        with self._lock:
+            member = self._live.get(cell.pid)
+            if member is None or member.cell is not cell or cell.broken or cell.spec.single_use:
+                return False
+            if member.worn(self._caps.retirement):
+                return False
+            return self._awaiting(member, session) is not None or not self._crowded(cell.spec)
 
     def give_back(self, cell: Cell, session: str) -> bool:
         """Hand a cell to whoever waits for it, or make it idle; False when it must be ended instead."""
         with self._lock:
-            if not self.keeps(cell):
+            self._learn(cell)
+            if not self.keeps(cell, session):
                 return False
-            for waiting in self._waiting:
-                if waiting.session == session and waiting.spec == cell.spec and cell.usable:
-                    self._waiting.remove(waiting)
-                    waiting.answer.set_result(cell)
-                    return True
-            self._idle.append(_Idle(session=session, cell=cell, since=time.monotonic()))
-            self._serve()
+            member = self._live[cell.pid]
+            member.used(session)
+            if not self._hand_on(member):
+                self._idle.append(member)
+                self._serve()
+            self._retire_old()
             return True
 
     def gone(self, cell: Cell) -> None:
         """A cell has been ended."""
         with self._lock:
-            if self._live.get(cell.pid) is cell:
+            member = self._live.get(cell.pid)
+            if member is not None and member.cell is cell:
                 del self._live[cell.pid]
             self._serve()
-
-    def _serve(self) -> None:
-        """Give room to those who have waited longest."""
-        while self._waiting and self._has_room():
-            self._starting += 1
-            self._waiting.pop(0).answer.set_result(None)
+            self._look_around()
 
     def retire_session(self, session: str) -> None:
         """Put the idle cells of a session among those to end."""
         with self._lock:
-            for idle in [idle for idle in self._idle if idle.session == session]:
-                self._retire(idle)
+            for member in [member for member in self._idle if member.session == session]:
+                self._retire(member)
 
     def over(self) -> list[Cell]:
         """Cells that the caller shall end now."""
@@ -139,34 +215,123 @@ class Pool:
     def clear(self) -> list[Cell]:
         """Forget every cell and give all that were known."""
         with self._lock:
-            known = [*self._live.values(), *self._over]
-            self._live, self._idle, self._over = {}, [], []
+            known = self.known()
+            self._cleared += 1
+            self._live, self._idle, self._spares, self._over = {}, [], [], []
             self._serve()
             return known
 
     def known(self) -> list[Cell]:
         """Every cell, read without waiting: for a fork, in which the lock may be held for ever."""
-        return [*self._live.values(), *self._over]
+        return [*(member.cell for member in self._live.values()), *self._over]
 
-    def _fitting(self, spec: CellSpec, session: str) -> Cell | None:
-        for idle in reversed(self._idle):
-            if idle.session == session and (idle.cell.spec is spec or idle.cell.spec == spec):
-                if idle.cell.usable and files_of(spec) == idle.cell.files:
-                    self._idle.remove(idle)
-                    return idle.cell
-                self._retire(idle)
-                return self._fitting(spec, session)
+    def _of_session(self, spec: CellSpec, session: str) -> Cell | None:
+        if spec.single_use:
+            return None
+        for member in reversed(self._idle):
+            if member.session == session and member.fits(spec):
+                if self._serves(member):
+                    self._idle.remove(member)
+                    return member.cell
+                return self._of_session(spec, session)
         return None
 
-    def _has_room(self) -> bool:
-        """Whether one more fits once the idle ones that are old, or the oldest, have gone."""
-        now = time.monotonic()
-        for idle in list(self._idle):
-            if now - idle.since > IDLE_SECONDS or len(self._live) + self._starting >= self.most:
-                self._retire(idle)
-        return len(self._live) + self._starting < self.most
+    def _of_spares(self, spec: CellSpec) -> Cell | None:
+        for member in self._spares:
+            if member.fits(spec):
+                if self._serves(member):
+                    self._spares.remove(member)
+                    return member.cell
+                return self._of_spares(spec)
+        return None
 
-    def _retire(self, idle: _Idle) -> None:
-        self._idle.remove(idle)
-        self._live.pop(idle.cell.pid, None)
-        self._over.append(idle.cell)
+    def _serves(self, member: Member) -> bool:
+        """Whether a free cell may still be used: it lives, is not too old, and its granted files are the same."""
+        fresh = time.monotonic() - member.since < self._caps.retirement.idle
+        if fresh and member.cell.usable and (not member.cell.files or files_of(member.cell.spec) == member.cell.files):
+            return True
+        self._retire(member)
+        return False
+
+    def _awaiting(self, member: Member, session: str | None) -> _Waiting | None:
+        """The first who waits for a cell like this one, of this session."""
+        for waiting in self._waiting:
+            if session in (None, waiting.session) and member.fits(waiting.spec):
+                return waiting
+        return None
+
+    def _hand_on(self, member: Member) -> bool:
+        """Give a free cell to the first who waits for its like."""
+        waiting = self._awaiting(member, member.session)
+        if waiting is None or not member.cell.usable:
+            return False
+        self._waiting.remove(waiting)
+        waiting.answer.set_result(member.cell)
+        return True
+
+    def _serve(self) -> None:
+        """Give room to those who have waited longest."""
+        while self._waiting and self._has_room():
+            self._starting += 1
+            self._waiting.pop(0).answer.set_result(None)
+
+    def _has_room(self) -> bool:
+        """Whether one more fits, once those that are in the way have gone."""
+        self._live = {pid: member for pid, member in self._live.items() if not member.cell.broken}
+        self._retire_old()
+        while self._full():
+            if not (free := self._spares or self._idle):
+                return False
+            self._retire(free[0])
+        return True
+
+    def _full(self) -> bool:
+        if len(self._live) + self._starting >= self._caps.cells:
+            return True
+        held = sum(member.private for member in self._live.values())
+        return held + (self._starting + 1) * TYPICAL > self._caps.memory
+
+    def _retire_old(self) -> None:
+        oldest = time.monotonic() - self._caps.retirement.idle
+        for free in (self._spares, self._idle):
+            while free and free[0].since < oldest:
+                self._retire(free[0])
+
+    def _retire(self, member: Member) -> None:
+        (self._spares if member.session is None else self._idle).remove(member)
+        self._live.pop(member.cell.pid, None)
+        self._over.append(member.cell)
+        self.untidy = True
+
+    def _crowded(self, spec: CellSpec) -> bool:
+        """Whether a cell of this spec is one too many; `auto` leaves room for spares, from which others are served."""
+        if spec.isolation != "auto":
+            return len(self._live) > self._caps.cells
+        count = len(self._live) + self._starting
+        if count + self._most_spares > self._caps.cells:
+            count += sum(1 for _ in self._unready())
+        return count > self._caps.cells
+
+    def _learn(self, cell: Cell) -> None:
+        """Remember which handler it ran, where that is news."""
+        member = self._live.get(cell.pid)
+        if member is not None and member.handler != cell.handler:
+            member.handler = cell.handler
+            self._demand.learn(cell.spec, cell.handler)
+
+    def _look_around(self) -> None:
+        self.untidy = self.untidy or next(self._lacking(), None) is not None
+
+    def _unready(self) -> Iterator[CellSpec]:
+        """The spec of each spare that is deserved and neither ready nor about to be."""
+        room = self._most_spares - len(self._spares) - len(self._preparing)
+        for spec, number in self._demand.wanted(time.monotonic()):
+            ready = sum(member.fits(spec) for member in self._spares) + self._preparing.count(spec)
+            for _ in range(min(room, number - ready)):
+                room -= 1
+                yield spec
+
+    def _lacking(self) -> Iterator[CellSpec]:
+        """The same, as far as there is room for it that nobody else has or waits for."""
+        if not self._waiting and not self._full():
+            yield from self._unready()

@@ -28,6 +28,8 @@ _MEANS = {
     "memory of others": "Landlock",
     "memory limit": "RLIMIT_AS",
     "signals to others": "Landlock, seccomp before ABI 6",
+    "open files limit": "RLIMIT_NOFILE",
+    "file size limit": "RLIMIT_FSIZE",
 }
 
 _ELSEWHERE = (
@@ -36,7 +38,10 @@ _ELSEWHERE = (
     "processes",
     "signals to others",
     "memory of others",
+    "shared memory",
     "memory limit",
+    "open files limit",
+    "file size limit",
 )
 
 
@@ -74,32 +79,42 @@ def _probe() -> Probe:
     if sys.platform != "linux":
         why = f"{sys.platform} has neither Landlock nor seccomp; only Linux can confine"
         rows = tuple(Enforced(right=right, by="not enforced", detail=why) for right in _ELSEWHERE)
-        return Probe(rows=rows + _always(), missing=(why,), landlock_abi=0)
+        return Probe(rows=rows + _always(why), missing=(why,), landlock_abi=0)
     found = _attempts()
     missing = [str(reason) for reason in found["missing"]]
     rows = tuple(_row(right, control, confined, missing) for right, control, confined in found["rows"])
     if not missing:
-        missing = [f"{row.right}: {row.detail}" for row in rows if row.detail == _SUCCEEDED]
-    return Probe(rows=rows + _always(), missing=tuple(missing), landlock_abi=int(found["landlock"]))
+        missing = [f"{row.right}: {row.detail}" for row in rows if row.detail == SUCCEEDED]
+    rows += _always(str(found["no_shm"]))
+    return Probe(rows=rows, missing=tuple(missing), landlock_abi=int(found["landlock"]))
 
 
-_SUCCEEDED = "the attempt succeeded in spite of confinement"
+SUCCEEDED = "the attempt succeeded in spite of confinement"
+"""How a right is told that is not held although this machine has all that holds it."""
 
 
 def _row(right: str, control: bool, confined: bool, missing: Sequence[str]) -> Enforced:
     if not control:
         return Enforced(right=right, by="not enforced", detail="cannot be tested: it fails without confinement, too")
     if confined:
-        return Enforced(right=right, by="not enforced", detail="; ".join(missing) or _SUCCEEDED)
+        return Enforced(right=right, by="not enforced", detail="; ".join(missing) or SUCCEEDED)
     return Enforced(right=right, by="kernel", detail=f"refused ({_MEANS.get(right, 'seccomp')}); the control succeeded")
 
 
-def _always() -> tuple[Enforced, ...]:
+def _always(no_shm: str) -> tuple[Enforced, ...]:
+    """Rights that are held without a system call to refuse; each is tried by a test, and not here."""
+    own: tuple[EnforcedBy, str] = ("kernel", "a /dev/shm of the cell's own, in a mount namespace; made here")
+    if no_shm:
+        own = ("not enforced", f"skills that ask for shm are refused: {no_shm}")
     rows: tuple[tuple[str, EnforcedBy, str], ...] = (
+        ("shared memory of its own", *own),
         ("network by name", "broker", "the host connects, to granted names only"),
+        ("programs granted", "process", "by path and SHA-256, compared before each run"),
         ("time", "process", "a cell and all it started are killed at the limit"),
-        ("secrets", "process", "sent to the one cell that declared them"),
+        ("CPU time", "kernel" if sys.platform != "win32" else "not enforced", "RLIMIT_CPU, of each process"),
+        ("secrets", "process", "sent to the one cell that declared them, masked in what it answers"),
         ("environment", "process", "scrubbed before the cell is made"),
+        ("number of processes", "polled", "counted about twice a second; none at all without exec, by seccomp"),
         ("disk", "polled", "the temporary folder is measured about twice a second"),
     )
     return tuple(Enforced(right=right, by=by, detail=detail) for right, by, detail in rows)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from remit_sandbox.errors import ProtocolError
 from remit_sandbox.frames import Message
-from remit_sandbox.values import Described, FieldError, FollowUp, Output, Reply
+from remit_sandbox.values import Denied, Described, FieldError, FollowUp, Output, Reply
 
 _RESULT = vars(Reply(kind="result"))
+_COMMON = {"op", "id", "text", "follow_ups"}
 _LINE = 2_000
 _TRACEBACK = 20_000
 _MOST_ERRORS = 100
 _MOST_FOLLOW_UPS = 3
+_MOST_DENIED = 20
+_KEYS = ("net", "exec", "shm")
 
 
 def reply_of(message: Message, duration: float) -> Reply:
@@ -24,6 +28,15 @@ def reply_of(message: Message, duration: float) -> Reply:
     Raises:
         ProtocolError: when the message has not one of the known forms.
     """
+    if message.keys() == _COMMON and message["op"] == "result" and type(message["text"]) is bytes:
+        return _result(message["text"], _follow_ups(message["follow_ups"]), duration)
+    reply = _reply_of(message, duration)
+    if "denied" not in message and "observed" not in message:
+        return reply
+    return replace(reply, denied=_denied(message.get("denied")), observed=_bytes(message, "observed"))
+
+
+def _reply_of(message: Message, duration: float) -> Reply:
     op = message.get("op")
     if type(op) is not str:
         raise ProtocolError("a cell's answer has no kind")
@@ -117,8 +130,19 @@ def _pair_of_text(value: object) -> tuple[str, str]:
     return value[0][:_LINE], value[1][:_LINE]
 
 
+def _denied(value: object) -> tuple[Denied, ...]:
+    """What a cell says it was refused; entries that have not the known form are left out."""
+    entries = value[:_MOST_DENIED] if type(value) is list else []
+    fits = [entry for entry in entries if type(entry) is list and len(entry) == 3 and entry[0] in _KEYS]
+    return tuple(
+        Denied(right=right, what=what[:200], missing=missing[:200], seen_by="cell")
+        for right, what, missing in fits
+        if type(what) is str and type(missing) is str
+    )
+
+
 def _follow_ups(value: object) -> tuple[FollowUp, ...]:
-    if not value and (value is None or type(value) is list):
+    if value is None or value == []:
         return ()
     if type(value) is not list or len(value) > _MOST_FOLLOW_UPS:
         raise ProtocolError(f"a cell may ask for at most {_MOST_FOLLOW_UPS} follow-up calls")

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import atexit
 import os
+import socket
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from remit_sandbox.cell import Cell, connect
+from remit_sandbox.background import Caretaker, end_all, in_thread
+from remit_sandbox.cell import Cell
+from remit_sandbox.connection import pair
+from remit_sandbox.denials import Denials
 from remit_sandbox.errors import CannotConfine, SandboxError, SupervisorError
-from remit_sandbox.pool import Pool
-from remit_sandbox.values import CellSpec
+from remit_sandbox.granted_files import files_of
+from remit_sandbox.masking import Masks
+from remit_sandbox.pool import Caps, Pool
+from remit_sandbox.supervisor import orders
+from remit_sandbox.values import CellSpec, Retirement
 
 if TYPE_CHECKING:
     from remit_sandbox.broker import Broker, NetworkEvent
+    from remit_sandbox.broker.jobs import Connect
     from remit_sandbox.supervisor.client import Client
 
 WAIT_FOR_ROOM = 5.0
 """Seconds that a borrower waits for room in a full pool before the pool grows beyond its size."""
 
 _HIGHEST_ABI = 7
+_GRACE = 30.0
 
 
 class Sandbox:
@@ -33,13 +42,28 @@ class Sandbox:
 
     Args:
         on_network: gets each connection that a cell asked for, allowed or not; called in the broker's thread.
-        max_cells: how many cells there should be at once; idle ones go first. With all of them busy a borrower
-            waits up to `WAIT_FOR_ROOM` seconds, and then gets one that lives for one call only.
+        max_cells: how many cells there should be at once; spares and idle ones go first. With all of them busy
+            a borrower waits up to `WAIT_FOR_ROOM` seconds, and then gets one that lives for one call only.
+        max_memory: bytes that all cells should hold together, beside what they share; counted in the same way.
+        spares: cells to have ready for a spec of single use that is asked for again and again (one for others,
+            so that a further session does not wait); 0 for none.
+        retirement: when a cell is replaced although it would serve on.
+        connect: makes the connections that grants allow, instead of `remit_sandbox.broker.dial.dial`; for tests.
     """
 
-    def __init__(self, *, on_network: Callable[[NetworkEvent], None] | None = None, max_cells: int = 32) -> None:
-        self.max_cells = max_cells
+    def __init__(
+        self,
+        *,
+        on_network: Callable[[NetworkEvent], None] | None = None,
+        max_cells: int = 32,
+        max_memory: int = 2 << 30,
+        spares: int = 2,
+        retirement: Retirement | None = None,
+        connect: Connect | None = None,
+    ) -> None:
+        self._caps = Caps(cells=max_cells, memory=max_memory, spares=spares, retirement=retirement or Retirement())
         self._on_network = on_network
+        self._connect = connect
         self._highest_abi = _HIGHEST_ABI
         self._start_anew()
         _sandboxes.add(self)
@@ -50,7 +74,8 @@ class Sandbox:
         self._lock = threading.RLock()
         self._client: Client | None = None
         self._broker: Broker | None = None
-        self._pool = Pool(self.max_cells)
+        self._pool = Pool(self._caps)
+        self._caretaker = Caretaker(self._pool, self._spare)
 
     def cell(self, spec: CellSpec) -> Cell:
         """Start a new cell: confined, its pack imported. The caller ends it.
@@ -62,70 +87,81 @@ class Sandbox:
         """
         self._supervisor_is_ours()
         self._pool.enter()
-        return self._counted_cell(spec)
+        return self._counted_cell(spec, borrowed=False)
 
-    def _counted_cell(self, spec: CellSpec) -> Cell:
+    def _counted_cell(self, spec: CellSpec, *, borrowed: bool = True) -> Cell:
         """Start a cell that the pool has counted already."""
         pool = self._pool
         try:
-            self._end_over()
-            cell = self._try_twice(spec)
+            end_all(pool)
+            cell = self._try_twice(spec, borrowed)
         except BaseException:
             pool.failed()
             raise
         pool.started(cell)
         return cell
 
-    def _try_twice(self, spec: CellSpec) -> Cell:
+    def _try_twice(self, spec: CellSpec, borrowed: bool) -> Cell:
         """The supervisor may have died since its last order; a new one is worth one try."""
         try:
-            return self._new_cell(spec, self._supervisor())
+            return self._new_cell(spec, self._supervisor(), borrowed=borrowed)
         except SupervisorError:
-            return self._new_cell(spec, self._supervisor())
+            return self._new_cell(spec, self._supervisor(), borrowed=borrowed)
 
-    def _new_cell(self, spec: CellSpec, client: Client) -> Cell:
+    def _spare(self, spec: CellSpec) -> Cell:
+        """Start a cell ahead: nobody waits for it, so no supervisor is started for it."""
+        client = self._client
+        if client is None or client.broken:
+            raise SupervisorError("the supervisor is gone")
+        return self._new_cell(spec, client)
+
+    def _new_cell(self, spec: CellSpec, client: Client, *, borrowed: bool = True) -> Cell:
         if spec.enforcement == "kernel" and client.missing:
             raise CannotConfine(client.missing)
-        ours, theirs = connect()
         broker_end = None
+        files = files_of(spec)  # before the cell opens them: what is changed in between is noticed later
+        denials = Denials(self._on_network, mask=Masks(spec.secrets).text) if spec.rights.net else None
+        ours, theirs = _ends(spec, self._caps.retirement.idle + _GRACE if borrowed else None)
         try:
             with theirs:
                 descriptors = [theirs.fileno()]
-                if spec.rights.net:
-                    broker_end = self._attach(spec)
+                if denials is not None:
+                    broker_end = self._attach(spec, denials)
                     descriptors.append(broker_end.fileno())
-                answer = client.order(_spawn(spec), descriptors)
+                answer = client.order(orders.spawn(spec), descriptors)
         except BaseException:
             ours.close()
             raise
         finally:
             if broker_end is not None:
                 broker_end.close()
-        cell = Cell(spec, ours, pid=answer["pid"], tmp=answer["tmp"], client=client)
+        cell = Cell(spec, ours, pid=answer["pid"], tmp=answer["tmp"], client=client, denials=denials, files=files)
         cell.open()
         return cell
 
-    def _attach(self, spec: CellSpec) -> Any:
+    def _attach(self, spec: CellSpec, denials: Denials) -> Any:
         from remit_sandbox.broker import Broker
 
         with self._lock:
             if self._broker is None:
-                self._broker = Broker()
-        ours, theirs = connect()
+                self._broker = Broker() if self._connect is None else Broker(connect=self._connect)
+        ours, theirs = _ends(spec)
         self._broker.attach(
-            ours, pack=spec.pack, allow=spec.rights.net, private=spec.rights.private_net, on_event=self._on_network
+            ours, pack=spec.pack, allow=spec.rights.net, private=spec.rights.private_net, on_event=denials.hear
         )
         return theirs
 
     @contextmanager
     def borrow(self, spec: CellSpec, session: str) -> Iterator[Cell]:
-        """A cell for one call: an idle one of the same spec and session, else a new one.
+        """A cell for one call: an idle one of the same spec and session, a spare of the spec, else a new one.
 
-        Cells of `warm` isolation go back to the pool unless they broke; others are ended.
+        Cells go back to the pool unless they broke, are worn, or are for single use; others are ended. One that
+        is held without a request for longer than `Retirement.idle` seconds ends by itself.
 
         Raises:
             SandboxError: as `cell`.
         """
+        session = "" if spec.shared else session
         cell = self._take(spec, session) or self._take_or_start(spec, session)
         try:
             yield cell
@@ -139,11 +175,12 @@ class Sandbox:
         Raises:
             SandboxError: as `cell`.
         """
+        session = "" if spec.shared else session
         cell = self._take(spec, session) or await self._take_or_start_aside(spec, session)
         try:
             yield cell
         finally:
-            if self._pool.keeps(cell):
+            if self._pool.keeps(cell, session):
                 self._give_back(cell, session)
             else:
                 await self._end_aside(cell, session)
@@ -172,7 +209,7 @@ class Sandbox:
             if started.exception() is None:
                 self._give_back(started.result(), session)
 
-        started = _in_thread(self._counted_cell, spec)
+        started = in_thread(self._counted_cell, spec)
         try:
             return await asyncio.shield(asyncio.wrap_future(started))
         except asyncio.CancelledError:
@@ -182,11 +219,14 @@ class Sandbox:
     async def _end_aside(self, cell: Cell, session: str) -> None:
         import asyncio
 
-        await asyncio.shield(asyncio.wrap_future(_in_thread(self._give_back, cell, session)))
+        await asyncio.shield(asyncio.wrap_future(in_thread(self._give_back, cell, session)))
 
     def _take(self, spec: CellSpec, session: str) -> Cell | None:
         self._supervisor_is_ours()
-        return self._pool.take(spec, session) if spec.isolation == "warm" else None
+        cell = self._pool.take(spec, session)
+        if self._pool.untidy:
+            self._caretaker.nudge()
+        return cell
 
     def _take_or_start(self, spec: CellSpec, session: str) -> Cell:
         answer = self._pool.ask(spec, session)
@@ -199,17 +239,37 @@ class Sandbox:
 
     def _give_back(self, cell: Cell, session: str) -> None:
         if not self._pool.give_back(cell, session):
-            cell.kill()
+            cell.drop()
             self._pool.gone(cell)
+        if self._pool.untidy:
+            self._caretaker.nudge()
 
-    def _end_over(self) -> None:
-        for cell in self._pool.over():
-            cell.kill()
+    def prepare(self, spec: CellSpec, handlers: Sequence[str] = ()) -> None:
+        """Have spares of a spec started in the background, so that its first call need not wait.
+
+        Without it, spares are started once a spec has been asked for again. Starts the supervisor.
+
+        Args:
+            spec: what they are for.
+            handlers: as `package.module:function`; they are imported and their arguments looked at ahead, as is
+                done with those of earlier calls.
+
+        Raises:
+            SupervisorError: when it cannot be started.
+        """
+        self._supervisor()
+        self._pool.expect(spec, handlers)
+        self._caretaker.nudge()
+
+    def spares(self, spec: CellSpec) -> int:
+        """How many cells of a spec are ready and belong to no session yet."""
+        return self._pool.spares(spec)
 
     def end_session(self, session: str) -> None:
         """End the idle cells of a session, which will not come back."""
         self._pool.retire_session(session)
-        self._end_over()
+        for cell in self._pool.over():
+            cell.kill()
 
     def missing(self) -> tuple[str, ...]:
         """What this machine lacks for `enforcement = "kernel"`, in words; starts the supervisor.
@@ -271,6 +331,13 @@ class Sandbox:
         self.close()
 
 
+def _ends(spec: CellSpec, patience: float | None = None) -> tuple[socket.socket, socket.socket]:
+    try:
+        return pair(patience)
+    except OSError as error:
+        raise SandboxError(f"pack {spec.pack}: this program cannot connect to a cell: {error.strerror}") from None
+
+
 _sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 
 
@@ -286,44 +353,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _in_thread(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Run in a thread of its own, which no executor of the embedding program has to wait for."""
-    done: Future[Any] = Future()
-    done.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            done.set_result(function(*arguments))
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, name="remit-cell", daemon=True).start()
-    return done
-
-
-def _spawn(spec: CellSpec) -> dict[str, Any]:
-    if spec.rights.exec and spec.isolation != "process":
-        raise SandboxError(f'pack {spec.pack}: a skill that may exec needs isolation "process"')
-    limits = spec.rights.limits
-    own = [f"{spec.location}/{spec.package}"] if spec.location else []
-    return {
-        "op": "spawn",
-        "isolation": spec.isolation,
-        "read": list(spec.rights.read),
-        "write": list(spec.rights.write),
-        "exec": list(spec.rights.exec),
-        "site": [*spec.paths, *own],
-        "net": bool(spec.rights.net),
-        "env": {},
-        "limits": {
-            "memory": limits.memory,
-            "cpu": limits.cpu,
-            "open_files": limits.open_files,
-            "file_size": limits.file_size,
-            "disk": limits.disk,
-            "output": limits.output,
-            "processes": limits.processes,
-        },
-    }

@@ -9,14 +9,19 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from remit_sandbox.canonical import digest
 
-Answer = Literal["once", "session", "deny", "stop"]
+Answer = Literal["once", "session", "standing", "edit", "deny", "stop"]
 """`once`: this one call. `session`: calls of this session with the same target arguments.
+`standing`: this call, and further ones with the same fixed fields, as long as that lasts.
+`edit`: this call with the arguments that a person put in place of the model's.
 `deny`: not this. `stop`: not this, and end the run."""
+
+APPROVING: frozenset[Answer] = frozenset({"once", "session", "standing", "edit"})
+"""The answers after which an action may run."""
 
 SignoffState = Literal["pending", "approved", "denied", "expired", "consumed"]
 """`pending`: nobody has answered. `approved`: may run once. `denied`, `expired`: will not run.
@@ -79,6 +84,10 @@ class SignoffRequest:
         secret: arguments whose values are not shown.
         step: number of the model's turn; 0 when no model asked.
         asked_by: who asked for the call.
+        origins: argument to where its value came from, in words; empty where nobody knows.
+        approvers: how many people must approve, each another one and none of them the principal; with 1, the
+            principal may be the one.
+        edits: id of the request that this one takes the place of, its arguments changed by a person.
     """
 
     action: Action
@@ -94,6 +103,9 @@ class SignoffRequest:
     secret: tuple[str, ...] = ()
     step: int = 0
     asked_by: str = "model"
+    origins: Mapping[str, str] = field(default_factory=dict)
+    approvers: int = 1
+    edits: str = ""
 
     @property
     def digest(self) -> str:
@@ -110,7 +122,7 @@ class SignoffDecision:
         digest: of the request that was answered.
         reason: the person's words, for the model and the record.
         by: who answered.
-        channel: where: `terminal`.
+        channel: where: `terminal`, `command`.
     """
 
     answer: Answer
@@ -122,7 +134,7 @@ class SignoffDecision:
     @property
     def approves(self) -> bool:
         """Whether the action may run."""
-        return self.answer in ("once", "session")
+        return self.answer in APPROVING
 
 
 class SignoffStore(Protocol):
@@ -133,6 +145,62 @@ class SignoffStore(Protocol):
 
     def decide_signoff(self, decision: SignoffDecision, *, nonce: str) -> SignoffState:
         """Apply a decision to a pending request and return the state that it has now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """How far the answering of one request has come.
+
+    Attributes:
+        digest: of the request.
+        principal: for whom the action is.
+        expires: when the request lapses, seconds since 1970.
+        approvers: how many people must approve.
+        state: what it is in.
+        people: who has approved so far, in that order.
+    """
+
+    digest: str
+    principal: str
+    expires: float
+    approvers: int = 1
+    state: SignoffState = "pending"
+    people: tuple[str, ...] = ()
+
+
+def answered(before: Asked, decision: SignoffDecision, *, now: float | None = None) -> tuple[Asked, str]:
+    """Return where a request stands after a decision, and why the decision does not count (empty when it does).
+
+    One refusal refuses. An approval counts once a person; where several people must approve, the
+    principal is none of them, and the request stays pending until there are enough.
+    """
+    if decision.digest != before.digest:
+        return before, "the answer was given for another action"
+    if before.state != "pending":
+        return before, f"it is {before.state} already"
+    if not decision.approves:
+        return replace(before, state="denied"), ""
+    if (time.time() if now is None else now) > before.expires:
+        return replace(before, state="expired"), "the answer came after the request had expired"
+    why_not = _does_not_count(before, decision.by)
+    if why_not:
+        return before, why_not
+    people = (*before.people, decision.by)
+    return replace(before, people=people, state="approved" if len(people) >= before.approvers else "pending"), ""
+
+
+def _does_not_count(before: Asked, person: str) -> str:
+    """Return why an approval of `person` does not count; who signs alone need not be known."""
+    if before.approvers < 2:
+        return ""
+    name = person.strip().casefold()
+    if not name:
+        return f"{before.approvers} people must approve it, and nobody says who this one is"
+    if name == before.principal.strip().casefold():
+        return f"{before.approvers} other people must approve it: {person} is the one for whom it is done"
+    if name in (other.strip().casefold() for other in before.people):
+        return f"{person} has approved it already; another person must approve it, too"
+    return ""
 
 
 def may_follow(before: SignoffState, after: SignoffState) -> bool:

@@ -14,8 +14,13 @@ Enforcement = Literal["kernel", "available"]
 EnforcedBy = Literal["kernel", "broker", "process", "polled", "not enforced"]
 """Who holds a right: the kernel, the host's network broker, the process border, a poll, nobody."""
 
-Isolation = Literal["warm", "fresh", "process"]
-"""`warm`: one cell serves many calls. `fresh`: one cell per call. `process`: as fresh, and may exec."""
+Isolation = Literal["auto", "warm", "fresh", "process"]
+"""How many calls one cell serves.
+
+`warm`: many, of one session; its temporary folder lasts as long as the cell. `fresh`: one, in a cell and a folder
+of its own; spares are prepared ahead. `process`: as fresh, and may exec. `auto`: warm while there is room for
+every session, fresh beyond that, and where CPU time is limited, which the kernel counts over the life of a cell.
+"""
 
 ReplyKind = Literal["result", "invalid", "failed", "timeout", "died", "cancelled"]
 """How a request to a cell ended.
@@ -36,7 +41,8 @@ class Limits:
         cpu: CPU time of the whole life of the cell; None for no limit of its own.
         open_files: open descriptors.
         file_size: largest file that the cell may write.
-        disk: most bytes under its temporary folder (polled).
+        disk: most bytes under its temporary folder, and most bytes by which its write roots may grow
+            while it lives, whoever writes there (both polled: more may be written before it is noticed).
         output: what is kept of each of standard output and standard error.
         result: longest frame that the cell may send.
         processes: child processes in `process` isolation; 0 elsewhere.
@@ -62,6 +68,8 @@ class Rights:
         net: `host:port`, `*.host:port` or `*:443`, lower case; the broker matches names.
         private_net: entries of `net` for which non-public addresses are allowed as well.
         exec: absolute real paths of programs.
+        program_digests: path of a program to the SHA-256 that it must have, in hex; checked before each run.
+        shm: a `/dev/shm` of the cell's own, for shared memory and named semaphores.
         env: variables given to the cell beside the standard ones.
         limits: see `Limits`.
     """
@@ -71,6 +79,8 @@ class Rights:
     net: tuple[str, ...] = ()
     private_net: tuple[str, ...] = ()
     exec: tuple[str, ...] = ()
+    program_digests: Mapping[str, str] = field(default_factory=dict)
+    shm: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
@@ -94,8 +104,11 @@ class CellSpec:
         cwd: the working directory; None for the cell's temporary folder.
         data: the pack's own folder, None when it has none.
         isolation: see `Isolation`.
+        shared: whether one cell may serve several sessions in turn; only for a pack that keeps nothing.
         enforcement: see `Enforcement`.
         start_timeout: seconds until the cell must be ready.
+        observe: watch what its Python code opens, runs and asks for, from the import of the pack on; each
+            answer then tells it. For authors: nothing is held by it.
     """
 
     pack: str
@@ -109,9 +122,35 @@ class CellSpec:
     workspace: str | None = None
     cwd: str | None = None
     data: str | None = None
-    isolation: Isolation = "warm"
+    isolation: Isolation = "auto"
+    shared: bool = False
     enforcement: Enforcement = "kernel"
     start_timeout: float = 20.0
+    observe: bool = False
+
+    @property
+    def single_use(self) -> bool:
+        """Whether a cell serves one call only, however few there are."""
+        limited = self.isolation == "auto" and self.rights.limits.cpu is not None
+        return limited or self.isolation in ("fresh", "process")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retirement:
+    """When a cell that could serve on is replaced instead.
+
+    Attributes:
+        idle: seconds without a call after which a cell ends.
+        age: seconds after which it ends once it is idle.
+        calls: how many it serves.
+        growth: which part of its limits on memory and disk its earlier calls may have used up: what they hold,
+            beyond what it held at first, and what they wrote, would be missing in the next.
+    """
+
+    idle: float = 600.0
+    age: float = 3600.0
+    calls: int = 10_000
+    growth: float = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +170,23 @@ class FollowUp:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Denied:
+    """One thing that a cell wanted and had no right to.
+
+    Attributes:
+        right: the permission key that would have allowed it: `net`, `exec`, `shm`.
+        what: host and port, or program; plain text of at most 200 characters, from hostile code.
+        missing: the grant that is missing, as a manifest writes it.
+        seen_by: `broker` where the host saw it, `cell` where only the cell says so, which is no proof.
+    """
+
+    right: Literal["net", "exec", "shm"]
+    what: str
+    missing: str
+    seen_by: Literal["broker", "cell"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reply:
     """How one request ended. Everything in it comes from hostile code and is plain data.
 
@@ -142,6 +198,8 @@ class Reply:
         error: one line about what happened, without paths of the host.
         traceback: the pack's own lines of the traceback, for the pack's author only.
         follow_ups: at most three calls that the pack asks for.
+        denied: what the cell says it was refused, at most twenty things.
+        observed: what a cell with `CellSpec.observe` did so far, as JSON text; empty for every other.
         duration: seconds that the host waited.
     """
 
@@ -151,6 +209,8 @@ class Reply:
     error: str = ""
     traceback: str = ""
     follow_ups: tuple[FollowUp, ...] = ()
+    denied: tuple[Denied, ...] = ()
+    observed: bytes = b""
     duration: float = 0.0
 
 

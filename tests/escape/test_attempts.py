@@ -1,6 +1,6 @@
 """Every attempt to escape: it works without confinement and is stopped in cells of every isolation.
 
-`python -m tests.escape` prints the table. Races repeat 2,000 times here and as often as REMIT_ESCAPE_REPEATS
+`python -m remit_sandbox.escape` prints the table. Races repeat 2,000 times here and as often as REMIT_ESCAPE_REPEATS
 says; 10,000 is what a release is tried with.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.escape.attempts import ATTEMPTS
-from tests.escape.cells import ISOLATIONS
-from tests.escape.table import Row, summary
+from remit_sandbox.escape.attempts import ATTEMPTS
+from remit_sandbox.escape.cells import ISOLATIONS
+from remit_sandbox.escape.table import Row, summary
 
 pytestmark = [pytest.mark.confinement, pytest.mark.timeout(600)]
 

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import remit_sandbox.escape
 from remit.deployment.try_pack import try_pack
 from remit.pipeline.pipeline import Pipeline
 from remit.state.store import State
 from remit.values import Call, Result
-from tests.escape.attempts import ATTEMPTS
+from remit_sandbox.escape.attempts import ATTEMPTS
 from tests.sandbox_parts import plain_python
 
 pytestmark = pytest.mark.confinement
 
-PROJECT = Path(__file__).parent / "hostile"
+PACKAGE = Path(remit_sandbox.escape.__file__).parent / "remit_hostile"
 OURS = ("read", "read_raw", "append", "make", "unlink", "truncate", "own_symlink", "rename_in", "chmod")
 
 
@@ -32,7 +33,7 @@ class Attacked:
         self.secret, self.canary = self.workspace / "outside" / "secret", self.workspace / "outside" / "canary"
         self.note = self.workspace / "docs" / "note"
         self.fill()
-        self.deployment = try_pack(PROJECT, enforcement="kernel", workspace=self.workspace)
+        self.deployment = try_pack(PACKAGE, enforcement="kernel", workspace=self.workspace)
         self.state = State(self.deployment.state_folder)
         self.pipeline = Pipeline(
             skills=self.deployment.skills,
@@ -99,7 +100,7 @@ def test_the_control_works(attacked: Attacked, name: str) -> None:
 def sys_path() -> list[str]:
     from remit_sandbox.supervisor.client import site_folders
 
-    return [str(PROJECT / "src"), *site_folders()]
+    return [str(PACKAGE.parent), *site_folders()]
 
 
 def test_the_state_of_the_host_is_out_of_reach(attacked: Attacked) -> None:

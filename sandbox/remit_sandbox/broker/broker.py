@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from remit_sandbox.broker.dial import Connected, Refused, judge
+from remit_sandbox.broker.dial import Connected, Refused, dial, judge
 from remit_sandbox.broker.events import NetworkEvent
-from remit_sandbox.broker.jobs import Job, Outcome, Workers
+from remit_sandbox.broker.jobs import Connect, Job, Outcome, Workers
 from remit_sandbox.broker.link import Link
 from remit_sandbox.broker.matching import NetRights, written
 from remit_sandbox.broker.wire import Request
@@ -31,10 +31,14 @@ class Broker:
     host drops what it inherited and starts its own with its first cell. The broker judges each
     request to connect; how many connections a cell keeps open is bounded by its limit of open
     files, as the host does not see a descriptor being closed in the cell.
+
+    Args:
+        connect: makes the connections that were allowed; a test gives one that leads to its own servers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, connect: Connect = dial) -> None:
         self._closed = False
+        self._connect = connect
         self._start_empty()
         _live.add(self)
 
@@ -45,7 +49,7 @@ class Broker:
         self._finished: deque[tuple[Job, Outcome]] = deque()
         self._links: set[Link] = set()
         self._jobs: set[Job] = set()
-        self._workers = Workers(self._deliver)
+        self._workers = Workers(self._deliver, self._connect)
 
     def attach(
         self,
@@ -203,7 +207,7 @@ class Broker:
                 self._workers.start(job)
 
     def _refuse(self, link: Link, request: Request, refused: Refused) -> None:
-        link.report(refused.host, refused.port, refused.allowed, refused.reason)
+        link.report(refused.host, refused.port, refused.allowed, refused.reason, refused.missing)
         link.answer({"op": "refused", "id": request.id, "errno": refused.errno, "reason": refused.reason})
 
     def _take_arrivals(self) -> None:

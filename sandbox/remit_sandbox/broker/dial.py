@@ -41,6 +41,7 @@ class Refused:
         errno: for the cell; negative for the EAI_ codes of name resolution.
         reason: one line of ASCII for the cell and the log.
         allowed: True when the grants allowed it and the network failed.
+        missing: the grant that would have allowed it, as a manifest writes it; empty when none would.
     """
 
     host: str
@@ -48,6 +49,7 @@ class Refused:
     errno: int
     reason: str
     allowed: bool = False
+    missing: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,8 @@ def judge(pack: str, host: str, port: int, rights: NetRights) -> Target | Refuse
         shown = ascii(host[:80])[1:-1]
         return _refuse(pack, shown, port, f"{error}")
     if not rights.allows(name, port):
-        return _refuse(pack, name, port, f'no grant covers it (missing: net = ["{written(name, port)}"])')
+        missing = f'net = ["{written(name, port)}"]'
+        return _refuse(pack, name, port, f"no grant covers it (missing: {missing})", missing)
     return Target(host=name, port=port, reach=_reach(name, port, rights))
 
 
@@ -84,9 +87,9 @@ def _reach(host: str, port: int, rights: NetRights) -> frozenset[Kind]:
     return frozenset({"public", "private", "sensitive"} if exact else {"public", "private"})
 
 
-def _refuse(pack: str, host: str, port: int, why: str) -> Refused:
+def _refuse(pack: str, host: str, port: int, why: str, missing: str = "") -> Refused:
     reason = f"pack {pack} may not connect to {written(host, port)}: {why}"
-    return Refused(host=host, port=port, errno=errno.EACCES, reason=reason)
+    return Refused(host=host, port=port, errno=errno.EACCES, reason=reason, missing=missing)
 
 
 def dial(pack: str, target: Target, deadline: float) -> Connected | Refused:
@@ -102,7 +105,8 @@ def dial(pack: str, target: Target, deadline: float) -> Connected | Refused:
         return _failed(target, code, f"the name cannot be resolved ({error.__class__.__name__})")
     fitting = [entry for entry in found if kind_of(entry[4][0]) in target.reach]
     if not fitting:
-        return _refuse(pack, target.host, target.port, _why_not(target, found))
+        missing = f'"{written(target.host, target.port)}" granted as private'
+        return _refuse(pack, target.host, target.port, f"{_why_not(target, found)} (missing: {missing})", missing)
     return _connect_any(target, fitting[:MAX_ADDRESSES], deadline)
 
 
@@ -115,7 +119,7 @@ def _why_not(target: Target, found: list[Any]) -> str:
     what = "it is no public address"
     if not is_address(target.host):
         what = f"it leads to {found[0][4][0] if found else 'nothing'}, which is no public address"
-    return f'{what} (missing: "{written(target.host, target.port)}" granted as private)'
+    return what
 
 
 def _failed(target: Target, code: int, why: str) -> Refused:

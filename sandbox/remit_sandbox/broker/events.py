@@ -15,6 +15,7 @@ class NetworkEvent:
         port: TCP port.
         allowed: whether grants and address rules let it through (the server may still be down).
         reason: one line of plain ASCII for the log; a refusal names host, port and missing grant.
+        missing: the grant that would have allowed it, as a manifest writes it; empty when none is missing.
     """
 
     pack: str
@@ -22,3 +23,9 @@ class NetworkEvent:
     port: int
     allowed: bool
     reason: str
+    missing: str = ""
+
+    @property
+    def target(self) -> str:
+        """Host and port as a grant writes them."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

@@ -17,6 +17,9 @@ MAX_WORKERS = 128
 
 Outcome = Connected | Refused
 
+Connect = Callable[[str, Target, float], Outcome]
+"""Connects for a pack to a target that was judged, until a deadline; see `dial`."""
+
 
 @dataclass(eq=False, kw_only=True)
 class Job:
@@ -36,10 +39,10 @@ class Job:
     def __post_init__(self) -> None:
         self.deadline = time.monotonic() + self.request.timeout
 
-    def run(self) -> Outcome:
+    def run(self, connect: Connect = dial) -> Outcome:
         """Connects, or says why not; never raises."""
         try:
-            return dial(self.link.pack, self.target, self.deadline)
+            return connect(self.link.pack, self.target, self.deadline)
         except Exception as error:
             reason = f"no connection to {self.target.host}:{self.target.port}: {error.__class__.__name__}"
             return Refused(host=self.target.host, port=self.target.port, errno=5, reason=reason, allowed=True)
@@ -48,8 +51,9 @@ class Job:
 class Workers:
     """Runs jobs in daemon threads, at most `MAX_WORKERS`; what comes out goes to `deliver`."""
 
-    def __init__(self, deliver: Callable[[Job, Outcome], None]) -> None:
+    def __init__(self, deliver: Callable[[Job, Outcome], None], connect: Connect = dial) -> None:
         self._deliver = deliver
+        self._connect = connect
         self._waiting: deque[Job] = deque()
         self._running = 0
         self._lock = threading.Lock()
@@ -69,7 +73,7 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
-            self._deliver(job, job.run())
+            self._deliver(job, job.run(self._connect))
 
     def _next(self) -> Job | None:
         with self._lock:

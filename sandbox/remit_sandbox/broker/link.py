@@ -127,11 +127,11 @@ class Link:
         rights = array.array("i", [connection.fileno()])
         return self.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
-    def report(self, host: str, port: int, allowed: bool, reason: str) -> None:
+    def report(self, host: str, port: int, allowed: bool, reason: str, missing: str = "") -> None:
         """Tells the host. What its callback raises is the callback's affair, not the other cells'."""
         if self._on_event is None:
             return
-        event = NetworkEvent(pack=self.pack, host=host, port=port, allowed=allowed, reason=reason)
+        event = NetworkEvent(pack=self.pack, host=host, port=port, allowed=allowed, reason=reason, missing=missing)
         try:
             self._on_event(event)
         except Exception:

@@ -10,11 +10,11 @@ from remit_sandbox.broker.hosts import BadHost, is_address, normalise_host
 
 @dataclass(frozen=True, kw_only=True)
 class NetGrant:
-    """One grant: `host:port`, `*.host:port` (every name below host, not host itself) or `*:port`.
+    """One grant: `host:port`, `*.host:port` (every name below host, not host itself), `*:port` or `*:*`.
 
     Attributes:
         host: normalised; with a leading `.` for every name below it, empty for any host.
-        port: TCP port.
+        port: TCP port, 0 for any.
     """
 
     host: str
@@ -22,7 +22,7 @@ class NetGrant:
 
     def covers(self, host: str, port: int) -> bool:
         """Whether a normalised host and port fall under this grant."""
-        if port != self.port:
+        if self.port not in (0, port):
             return False
         if self.host.startswith("."):
             return host.endswith(self.host) and not is_address(host)
@@ -57,7 +57,12 @@ class NetRights:
 
 
 def read_grant(text: str) -> NetGrant:
-    """Reads `host:port`, `*.host:port`, `*:port` or `[ipv6]:port`; raises ValueError with the reason."""
+    """Reads `host:port`, `*.host:port`, `*:port`, `[ipv6]:port` or `*:*`; raises ValueError with the reason.
+
+    Only `*:*`, everything, has no port: for watching code of one's own. No manifest and no grant can say it.
+    """
+    if text == "*:*":
+        return NetGrant(host="", port=0)
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit() and 1 <= int(port[:6]) <= 65535):
         raise ValueError(f"network grant {text!a} must end in a port, such as example.org:443")

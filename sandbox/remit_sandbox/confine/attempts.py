@@ -7,6 +7,7 @@ it did is judged from outside: the bytes of a file, a connection that arrived, a
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 
 _REFUSED = 3
 _MEMORY = 64 * 1024 * 1024
+_OPEN_FILES = 64
 
 
 class Scene:
@@ -116,6 +118,37 @@ def _use_memory(scene: Scene) -> None:
     mmap.mmap(-1, _MEMORY * 40).close()
 
 
+def _run_from_memory(scene: Scene) -> None:
+    os.close(os.memfd_create("probe"))
+
+
+def _watch(scene: Scene) -> None:
+    descriptor = ctypes.CDLL(None, use_errno=True).inotify_init()
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    os.close(descriptor)
+
+
+def _share_memory(scene: Scene) -> None:
+    number = ctypes.CDLL(None, use_errno=True).shmget(0, 4096, 0o1600)
+    if number < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    ctypes.CDLL(None).shmctl(number, 0, None)
+
+
+def _open_many(scene: Scene) -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(_OPEN_FILES + 1)]
+    for descriptor in held:
+        os.close(descriptor)
+
+
+def _write_much(scene: Scene) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    path = Path(scene.tmp, f"large-{os.getpid()}")
+    path.touch()
+    os.truncate(path, _MEMORY + 1)
+
+
 def _said(scene: Scene) -> bool:
     return True
 
@@ -176,7 +209,12 @@ ATTEMPTS = (
     Attempt(right="processes: exec", act=_execute),
     Attempt(right="signals to others", act=_signal, seen=_victim_died),
     Attempt(right="memory of others", act=_look_into),
+    Attempt(right="shared memory", act=_share_memory),
+    Attempt(right="watching files", act=_watch),
+    Attempt(right="programs from memory", act=_run_from_memory),
     Attempt(right="memory limit", act=_use_memory),
+    Attempt(right="open files limit", act=_open_many),
+    Attempt(right="file size limit", act=_write_much),
 )
 
 
@@ -221,7 +259,7 @@ def main(scratch: str, site: list[str]) -> None:
 
     machine = confine.means()
     scene = Scene(scratch)
-    limits = {"memory": _MEMORY, "open_files": 64, "file_size": _MEMORY, "cpu": 10}
+    limits = {"memory": _MEMORY, "open_files": _OPEN_FILES, "file_size": _MEMORY, "cpu": 10}
 
     def enter() -> None:
         opened = confine.open_paths(readable.default_paths(site)) if machine.landlock else []
@@ -232,7 +270,26 @@ def main(scratch: str, site: list[str]) -> None:
     for attempt in ATTEMPTS:
         control = _succeeds(attempt, scene, lambda: None)
         rows.append([attempt.right, control, _succeeds(attempt, scene, enter)])
-    print(json.dumps({"rows": rows, "missing": machine.missing, "landlock": machine.landlock}))
+    found = {"rows": rows, "missing": machine.missing, "landlock": machine.landlock, "no_shm": _why_no_memory()}
+    print(json.dumps(found))
+
+
+def _why_no_memory() -> str:
+    """Why a process cannot have a /dev/shm of its own here, in words; empty when it can."""
+    from remit_sandbox.confine import shared
+
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            shared.enter(_MEMORY)
+        except BaseException as error:
+            os.write(writer, str(getattr(error, "strerror", None) or error).encode("utf-8", "replace"))
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, encoding="utf-8") as answer:
+        return answer.read()
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from remit_sandbox.confine import landlock, process, readable, seccomp
 from remit_sandbox.confine.landlock import EXECUTE, READ, READ_DIR, READ_FILE, TRUNCATE, WRITE, WRITE_FILE
-from remit_sandbox.confine.programs import loader_of
+from remit_sandbox.confine.programs import check, loader_of
+from remit_sandbox.confine.shared import PLACE
 from remit_sandbox.values import EnforcedBy
 
 Opened = tuple[int, int, bool]
@@ -47,11 +48,16 @@ def means(highest_abi: int = landlock.HIGHEST_ABI) -> Means:
 
 @dataclass(frozen=True, kw_only=True)
 class Paths:
-    """The paths of one cell; a grant is a real path of a file, or `/folder/**`."""
+    """The paths of one cell; a grant is a real path of a file, or `/folder/**`.
+
+    `digests` says which SHA-256 a program must have; `shm` that `/dev/shm` is the cell's own.
+    """
 
     read: Sequence[str] = ()
     write: Sequence[str] = ()
     programs: Sequence[str] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+    shm: bool = False
     site: Sequence[str] = ()
     tmp: str = ""
 
@@ -65,20 +71,43 @@ def open_grants(paths: Paths) -> list[Opened]:
     """Descriptors of everything granted to one cell.
 
     Raises:
-        OSError: when a granted path does not exist, is a link by now, or is no folder where one is due.
+        OSError: when a granted path does not exist, is a link by now, or is no folder where one is due; when a
+            program is not the one that was granted, or could be written by the cell that runs it.
     """
     opened = [_open_grant(grant, READ) for grant in paths.read]
     opened += [_open_grant(grant, WRITE) for grant in paths.write]
-    opened += _open_programs(paths.programs)
+    opened += _open_programs(paths)
     opened += open_paths(paths.site)
-    opened += open_paths(("/proc/self",), READ_DIR)
-    opened += open_paths(readable.OWN_PROCESS)
+    opened += open_paths((PLACE,), WRITE) if paths.shm else []
     return opened + open_paths((paths.tmp,), WRITE)
 
 
-def _open_programs(programs: Iterable[str]) -> list[Opened]:
-    wanted = set(programs) | {loader for program in programs if (loader := loader_of(program))}
-    return [_open_grant(path, EXECUTE | READ_FILE) for path in sorted(wanted)]
+def open_own_process() -> list[Opened]:
+    """Descriptors of what a process may read of itself in /proc.
+
+    Whoever keeps them open keeps the right: without them the kernel may drop these entries from its
+    cache and make new ones, which no rule knows.
+    """
+    return open_paths(("/proc/self",), READ_DIR) + open_paths(readable.OWN_PROCESS)
+
+
+def _open_programs(paths: Paths) -> list[Opened]:
+    opened = [_open_program(path, paths) for path in sorted(set(paths.programs))]
+    loaders = {loader for program in paths.programs if (loader := loader_of(program))}
+    return opened + [_open_grant(path, EXECUTE | READ_FILE) for path in sorted(loaders - set(paths.programs))]
+
+
+def _open_program(path: str, paths: Paths) -> Opened:
+    opened = _open_grant(path, EXECUTE | READ_FILE)
+    if path in paths.digests:
+        check(path, opened[0], paths.digests[path])
+    if not path.endswith(_TREE) and any(_contains(grant, path) for grant in paths.write):
+        raise OSError(0, "is a program that the skill may run and write, too; grant one or the other", path)
+    return opened
+
+
+def _contains(grant: str, path: str) -> bool:
+    return path == grant or (grant.endswith(_TREE) and path.startswith(grant.removesuffix("**")))
 
 
 def _open_grant(grant: str, rights: int) -> Opened:
@@ -144,6 +173,7 @@ def enforcement(machine: Means, *, linux: bool, broker: bool) -> dict[str, Enfor
         "files": files,
         "network": "broker" if broker and filtered == "kernel" else filtered,
         "processes": filtered,
+        "shared memory": "kernel" if files == filtered == "kernel" else "not enforced",
         "signals": filtered,
         "memory": "kernel" if linux else "not enforced",
         "cpu": "kernel",

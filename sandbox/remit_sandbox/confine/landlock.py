@@ -117,3 +117,19 @@ def allow_all(ruleset: Ruleset, opened: Iterable[tuple[int, int, bool]]) -> None
     """
     for descriptor, rights, folder in opened:
         ruleset.allow(descriptor, rights, folder=folder)
+
+
+_WEAKER = {
+    2: "files cannot be moved or linked from one folder to another",
+    3: "truncate() by name is refused everywhere, and so is truncating a file that is opened for reading",
+    4: "TCP is held by the system call filter alone",
+    5: "commands to devices are held by the system call filter alone",
+    6: "a cell may signal nobody but itself, not even programs that it started",
+}
+
+
+def weaker(level: int) -> tuple[str, ...]:
+    """What is different with an ABI older than the newest: stricter, or held by one layer instead of two."""
+    return tuple(
+        f"Landlock ABI {level}, before {since}: {what}" for since, what in _WEAKER.items() if 0 < level < since
+    )

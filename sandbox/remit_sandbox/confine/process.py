@@ -124,7 +124,8 @@ def set_limits(limits: Mapping[str, float | None], *, tasks: int | None = None) 
     _lower(resource.RLIMIT_NOFILE, int(limits["open_files"] or 0))
     _lower(resource.RLIMIT_FSIZE, int(limits["file_size"] or 0))
     if limits["cpu"] is not None:
-        _lower(resource.RLIMIT_CPU, max(1, math.ceil(limits["cpu"])))
+        seconds = max(1, math.ceil(limits["cpu"]))
+        _lower(resource.RLIMIT_CPU, seconds, hard=seconds + 1)  # SIGXCPU says why; SIGKILL is for who ignores it
     if tasks is not None:
         _lower(resource.RLIMIT_NPROC, tasks)
     if kernel.LINUX:
@@ -132,11 +133,12 @@ def set_limits(limits: Mapping[str, float | None], *, tasks: int | None = None) 
         _lower(resource.RLIMIT_MSGQUEUE, 0)
 
 
-def _lower(which: int, value: int) -> None:
-    hard = resource.getrlimit(which)[1]
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    resource.setrlimit(which, (value, value))
+def _lower(which: int, value: int, *, hard: int | None = None) -> None:
+    hard = value if hard is None else hard
+    most = resource.getrlimit(which)[1]
+    if most != resource.RLIM_INFINITY:
+        value, hard = min(value, most), min(hard, most)
+    resource.setrlimit(which, (value, hard))
 
 
 def settle_memory(pid: int, memory: int) -> None:

@@ -1,9 +1,11 @@
-"""What a granted program needs beside itself."""
+"""What a granted program needs beside itself, and whether it is still the one that was granted."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 _INTERPRETER = 3
@@ -35,3 +37,56 @@ def _interpreter(descriptor: int, table: bytes, size: int) -> str:
             name = os.pread(descriptor, min(length, _MOST), offset).rstrip(b"\0")
             return os.path.realpath(os.fsdecode(name))
     return ""
+
+
+def digest_of(program: str) -> str:
+    """SHA-256 of a program's file, in hex.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with Path(program).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check(program: str, descriptor: int, digest: str) -> None:
+    """Compare what lies behind a descriptor, which is what will run, with a digest.
+
+    Args:
+        program: its path, for the message.
+        descriptor: opened with O_PATH.
+        digest: SHA-256 in hex.
+
+    Raises:
+        OSError: it has another digest, or cannot be read.
+    """
+    _compare(program, digest_of(f"/proc/self/fd/{descriptor}"), digest)
+
+
+def check_all(digests: Mapping[str, str]) -> None:
+    """Compare programs by their paths, where nothing holds a process to what it opened before.
+
+    Raises:
+        OSError: as `check`.
+    """
+    for program, digest in digests.items():
+        _compare(program, digest_of(program), digest)
+
+
+def _compare(program: str, found: str, wanted: str) -> None:
+    if found != wanted:
+        raise OSError(0, "is another program than the one that was granted; it was changed or replaced", program)
+
+
+def script_interpreter(program: str) -> str:
+    """The interpreter that a script names in its first line; empty for what is no script.
+
+    The kernel opens it for execution, too: a script runs only where its interpreter is granted as well.
+    """
+    try:
+        with Path(program).open("rb") as file:
+            line = file.read(256).partition(b"\n")[0]
+    except OSError:
+        return ""
+    words = line[2:].split()
+    return os.fsdecode(words[0]) if line.startswith(b"#!") and words else ""

@@ -7,7 +7,7 @@ import sys
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
-from types import SimpleNamespace
+from types import SimpleNamespace, UnionType
 from typing import Any
 
 
@@ -50,6 +50,8 @@ def _settled(annotation: Any, seen: set[type]) -> Any:
     settled = tuple(_settled(argument, seen) for argument in arguments)
     if all(new is old for new, old in zip(settled, arguments, strict=True)):
         return annotation
+    if isinstance(annotation, UnionType):
+        return typing.Union[settled]  # noqa: UP007 - built from a tuple
     return annotation.copy_with(settled) if hasattr(annotation, "copy_with") else annotation.__class_getitem__(settled)
 
 

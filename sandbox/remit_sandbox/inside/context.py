@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from remit_sandbox.inside.media import File, media_type_of
 from remit_sandbox.inside.text import well_formed
 
 FOLLOW_UPS = 3
@@ -58,6 +60,10 @@ class Context:
             a folder and all below it.
         session: id of the session.
         call: id of the call.
+        key: the same when this call is made again after a crash; give it to services that take an
+            idempotency key.
+        traceparent: the trace that the call belongs to (W3C Trace Context), to be sent on with requests;
+            empty where nothing is traced.
     """
 
     def __init__(
@@ -71,6 +77,8 @@ class Context:
         readable: Sequence[str] = (),
         session: str = "",
         call: str = "",
+        key: str = "",
+        traceparent: str = "",
         report: Callable[[str], None] | None = None,
     ) -> None:
         self.settings: Mapping[str, Any] = MappingProxyType(dict(settings or {}))
@@ -81,19 +89,39 @@ class Context:
         self.readable = tuple(str(path) for path in readable)
         self.session = session
         self.call = call
+        self.key = key
+        self.traceparent = traceparent
         self._report = report
         self._follow_ups: list[tuple[str, bytes]] = []
 
-    def again(self, session: str, call: str, report: Callable[[str], None]) -> Context:
+    def again(
+        self, session: str, call: str, report: Callable[[str], None], traceparent: str = "", key: str = ""
+    ) -> Context:
         """Return the same surroundings for another call."""
         other = Context.__new__(Context)
-        other.__dict__.update(self.__dict__, session=session, call=call, _report=report, _follow_ups=[])
+        other.__dict__.update(self.__dict__, session=session, call=call, traceparent=traceparent, key=key)
+        other.__dict__.update(_report=report, _follow_ups=[])
         return other
 
     def progress(self, text: str) -> None:
         """Tell the person who waits what is happening; at most 2,000 characters are kept."""
         if self._report is not None:
             self._report(str(text)[:PROGRESS_LENGTH])
+
+    def file(self, source: str | os.PathLike[str] | bytes, media_type: str = "") -> File:
+        """Return a file to be part of a result: the host keeps its bytes, and the model reads a handle.
+
+        Args:
+            source: its path, read now; or its bytes.
+            media_type: such as `application/pdf`; empty for what its name or its first bytes show.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if isinstance(source, bytes):
+            return File(data=source, media_type=media_type or media_type_of(source))
+        data = Path(source).read_bytes()
+        return File(data=data, media_type=media_type or media_type_of(data, os.fspath(source)))
 
     def follow_up(self, skill: str, /, **arguments: Any) -> None:
         """Ask for one call of another skill after this one; it is checked like any other call.

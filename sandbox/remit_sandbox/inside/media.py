@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -14,6 +16,24 @@ _MAGIC = (
     (b"ID3", "audio/mpeg"),
     (b"SQLite format 3\x00", "application/vnd.sqlite3"),
 )
+_VAGUE = ("application/octet-stream", "application/zip", "text/plain; charset=utf-8")
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_ENDINGS = {
+    "csv": "text/csv",
+    "docx": f"{_OFFICE}wordprocessingml.document",
+    "epub": "application/epub+zip",
+    "html": "text/html",
+    "json": "application/json",
+    "md": "text/markdown",
+    "mp3": "audio/mpeg",
+    "parquet": "application/vnd.apache.parquet",
+    "pptx": f"{_OFFICE}presentationml.presentation",
+    "svg": "image/svg+xml",
+    "tif": "image/tiff",
+    "tiff": "image/tiff",
+    "xlsx": f"{_OFFICE}spreadsheetml.sheet",
+    "xml": "application/xml",
+}
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
@@ -33,3 +53,19 @@ def media_type(data: bytes) -> str:
     if any(c < " " and c not in "\t\n\r\f\v\x1b" for c in text):
         return "application/octet-stream"
     return "text/plain; charset=utf-8"
+
+
+def media_type_of(data: bytes, name: str = "") -> str:
+    """Return the media type of a file: its first bytes where they are telling, else the ending of its name."""
+    seen = media_type(data)
+    ending = name.rpartition(".")[2].lower()
+    # `mimetypes` reads tables of the machine, which a cell may not.
+    return _ENDINGS.get(ending, seen) if seen in _VAGUE else seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A file as part of a result; `Context.file` makes it."""
+
+    data: bytes = field(repr=False)
+    media_type: str

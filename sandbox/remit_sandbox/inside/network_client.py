@@ -17,6 +17,7 @@ from typing import Any
 
 from remit_sandbox.broker.wire import MAX_FRAME, pack_frame, unpack_body
 from remit_sandbox.errors import ProtocolError
+from remit_sandbox.inside.refusals import note
 
 _LENGTH = struct.Struct(">I")
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
@@ -94,6 +95,10 @@ class BrokerClient:
 
     def _refusal(self, host: str, port: int) -> Answer:
         why = _NO_RIGHT if self._sock is None else "a forked process has no network"
+        if self._sock is None:
+            missing = f'net = ["{host}:{port}"]'
+            note("net", f"{host}:{port}", missing)
+            why += f" (missing: {missing})"
         return Answer(errno=errno.EACCES, reason=f"this skill may not connect to {host}:{port}: {why}")
 
     def _send(self, frame: bytes) -> None:

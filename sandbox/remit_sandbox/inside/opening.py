@@ -35,9 +35,11 @@ class OpenPack:
     wording: Wording
     limit: int = LENGTH
 
-    def context(self, session: str, call: str, report: Callable[[str], None]) -> Context:
+    def context(
+        self, session: str, call: str, report: Callable[[str], None], traceparent: str = "", key: str = ""
+    ) -> Context:
         """Return the context of one call."""
-        return self.surroundings.again(session, call, report)
+        return self.surroundings.again(session, call, report, traceparent, key)
 
     def load(self, reference: str) -> Callable[..., Any]:
         """Return the function behind `package.module:function`.
@@ -84,7 +86,7 @@ def wording_for(frame: Mapping[str, Any], tmp: str) -> Wording:
         (sys.prefix, "<python>"),
         *((path, "<site>") for path in frame["paths"]),
     ]
-    return Wording(folder=_folder(frame), places=places, secrets=frame["secrets"])
+    return Wording(folder=package_folder(frame), places=places, secrets=frame["secrets"])
 
 
 def open_pack(frame: Mapping[str, Any], tmp: str, wording: Wording) -> OpenPack:
@@ -106,7 +108,7 @@ def open_pack(frame: Mapping[str, Any], tmp: str, wording: Wording) -> OpenPack:
     return OpenPack(package=frame["package"], surroundings=surroundings, wording=wording, limit=limit)
 
 
-def _folder(frame: Mapping[str, Any]) -> str | None:
+def package_folder(frame: Mapping[str, Any]) -> str | None:
     """Return where the package lies, without importing it."""
     places = [frame["location"]] if frame.get("location") else sys.path
     for place in places:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from pydantic_core import to_json as write
 
-from remit_sandbox.inside.media import media_type
+from remit_sandbox.inside.media import File, media_type
 from remit_sandbox.inside.plain import is_plain
 from remit_sandbox.inside.text import well_formed
 
@@ -135,6 +135,8 @@ class _Plain:
             return self._float(float.__add__(value, 0.0))
         if isinstance(value, (bytes, bytearray, memoryview)):
             return self._bytes(value)
+        if isinstance(value, File):
+            return {**self._bytes(value.data), "media_type": self._text(value.media_type)}
         text = _text_form(value, self._where)
         if text is not None:
             return self._text(text)

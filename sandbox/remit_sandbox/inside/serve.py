@@ -3,15 +3,16 @@
 Requests, and what answers them (each carries the request's `id`):
 
 - `open`: pack, package, location, paths, settings, secrets, workspace, data, cwd, env, net, and
-  optionally result_limit in bytes. `ready`, or `broken` with error and traceback.
+  optionally result_limit in bytes and observe. `ready`, or `broken` with error and traceback.
 - `describe`: skills as name to [handler, post-hook or null]. `described` with skills as name to
   schema, description, notes, error.
 - `convert`: handler, arguments. `converted`, or `invalid` with errors as [path, message].
-- `call`: handler, arguments, context (session, call). Any number of `progress` with text, then
+- `call`: handler, arguments, context (session, call, key, traceparent). Any number of `progress` with text, then
   `result` with text and follow_ups as [skill, arguments], or `invalid`, or `failed` with error
   and traceback.
 - `after`: after, call (skill, arguments), result, context. As `call`.
 
+Any answer may carry `denied`, as [right, what, missing], and with `observe` also `observed`.
 Arguments and results are JSON text in UTF-8; handlers and post-hooks `package.module:function`.
 """
 
@@ -21,21 +22,25 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from remit_sandbox.errors import ProtocolError
+from remit_sandbox.inside import refusals
 from remit_sandbox.inside.channel import Channel
 from remit_sandbox.inside.context import Call, Context
 from remit_sandbox.inside.convert import DoesNotFit, convert
 from remit_sandbox.inside.describe import describe, described_fields
 from remit_sandbox.inside.invoke import FINISHED, failure, finish, start
 from remit_sandbox.inside.network import install
-from remit_sandbox.inside.opening import OpenPack, open_pack, prepare_process, wording_for
+from remit_sandbox.inside.opening import OpenPack, open_pack, package_folder, prepare_process, wording_for
 from remit_sandbox.inside.results import to_json
 from remit_sandbox.inside.signature import Prepared, check_hook, prepare, wants_context
 from remit_sandbox.inside.streams import Streams
 from remit_sandbox.inside.text import well_formed
 from remit_sandbox.values import Described, Reply
+
+if TYPE_CHECKING:
+    from remit_sandbox.inside.observe import Observer
 
 Answer = dict[str, Any]
 
@@ -67,6 +72,7 @@ class _Server:
         self._pack: OpenPack | None = None
         self._prepared: dict[str, Prepared] = {}
         self._loop: asyncio.Runner | None = None
+        self._observer: Observer | None = None
         self._operations: Mapping[str, Callable[[Answer], Answer]] = {
             "open": self._open,
             "describe": self._describe,
@@ -81,6 +87,10 @@ class _Server:
             self._channel.begin(identity)
             answer = self._operations[request["op"]](request)
             answer["id"] = identity
+            if denied := refusals.take():
+                answer["denied"] = denied
+            if self._observer is not None:
+                answer["observed"] = self._observer.report()
             self._streams.flush()
             self._channel.answer(answer)
             self._streams.restore()
@@ -98,6 +108,11 @@ class _Server:
     def _open(self, frame: Answer) -> Answer:
         prepare_process(frame, self._tmp)
         wording = wording_for(frame, self._tmp)
+        if frame.get("observe"):
+            from remit_sandbox.inside.observe import Observer
+
+            self._observer = Observer(package_folder(frame) or "/nowhere")
+            self._observer.install()
         try:
             install(self._broker_fd if frame.get("net") else None)
             self._pack = open_pack(frame, self._tmp, wording)
@@ -166,7 +181,9 @@ class _Server:
         def report(text: str) -> None:
             self._channel.progress(identity, mask(well_formed(text)))
 
-        return self._opened.context(about.get("session", ""), about.get("call", ""), report)
+        return self._opened.context(
+            about.get("session", ""), about.get("call", ""), report, about.get("traceparent", ""), about.get("key", "")
+        )
 
     @property
     def _opened(self) -> OpenPack:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
+from remit_sandbox.inside import refusals
 from remit_sandbox.inside.annotations import CannotDescribe
 from remit_sandbox.inside.results import NotJson
 from remit_sandbox.inside.signature import NoHandler
@@ -79,7 +80,9 @@ class Wording:
         if isinstance(error, (NotJson, CannotDescribe, NoHandler)):
             return self._one_line(message)
         name = type(error).__name__
-        return self._one_line(f"{name}: {message}" if message else name)
+        line = f"{name}: {message}" if message else name
+        hint = refusals.why(error)
+        return self._one_line(f"{line}; {hint}" if hint else line)
 
     def trace(self, error: BaseException) -> str:
         """Return the pack's own lines of the traceback, the innermost last; never raises."""

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from remit_sandbox.supervisor import tree
+
+if TYPE_CHECKING:
+    from remit_sandbox.supervisor.cgroup import Group
 
 _READ = 64 * 1024
 _ROUNDS = 64
+_SAMPLED = 0.6  # the kernel compares its limit with ticks, which run ahead of what was really used on a busy machine
 
 
 @dataclass
@@ -56,21 +65,52 @@ class Child:
     Attributes:
         pid: its process, which leads a session of its own.
         tmp: its temporary folder.
-        disk: most bytes in that folder.
+        roots: the folders that it may write.
+        disk: most bytes in its temporary folder, and most by which its write roots may grow.
+        cpu: seconds of CPU time that the kernel gives it; None for any.
         processes: most processes where it may have any; None where a filter allows none.
+        group: its control group; None where there are none.
         status: how it ended, as `waitpid` says; None while it lives.
         reason: why the supervisor ended it, empty when it did not.
+        unwanted: whether the host has let go of it, so that nothing of it is kept once it has ended.
+        before: what its write roots held before it worked, and how that was found out.
+        grown: by how many bytes they had grown when last looked at.
+        worked: seconds of CPU time it had taken when last looked at.
     """
 
     pid: int
     tmp: str
+    roots: Sequence[str]
     stdout: Stream
     stderr: Stream
     disk: int
     memory: int
+    cpu: float | None
     processes: int | None
+    group: Group | None = None
     status: int | None = None
     reason: str = ""
+    unwanted: bool = False
+    before: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    grown: int = 0
+    worked: float = 0.0
+
+    def ended(self, status: int, cpu: float) -> None:
+        """It is gone, having taken `cpu` seconds; a limit that the kernel held is the reason, and has no other sign."""
+        self.status = status
+        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        if by not in (signal.SIGKILL, signal.SIGXCPU) or self.reason:
+            return
+        if self.cpu is not None and (by == signal.SIGXCPU or cpu > self.cpu * _SAMPLED):
+            self.reason = f"it used up its {self.cpu:g} s of CPU time (limits.cpu)"
+        elif self.group is not None:
+            self.reason = self.group.excess()
+
+    def kill(self) -> None:
+        """Kill it and what it started, as far as that lies in its group."""
+        if self.group is not None:
+            self.group.kill()
+        tree.kill_group(self.pid)
 
     def output(self) -> dict[str, object]:
         """What it printed since it was last asked, and how it ended."""

@@ -23,10 +23,10 @@ from typing import Any
 
 from remit_sandbox.errors import ProtocolError, SupervisorError
 from remit_sandbox.frames import Exchange, FrameReader, Message
-from remit_sandbox.supervisor import folders
+from remit_sandbox.supervisor import cgroup, folders
 
 PROGRAM = Path(__file__).with_name("program.py")
-_KEPT_VARIABLES = ("PATH", "LANG", "LANGUAGE", "TZ")
+_KEPT_VARIABLES = ("PATH", "LANG", "LANGUAGE", "TZ", cgroup.VARIABLE)
 _PACKAGES = ("remit_sandbox", "msgpack", "pydantic", "pydantic_core", "typing_extensions", "docstring_parser")
 _ANSWER_LIMIT = 64 * 1024 * 1024
 _START = 30.0

@@ -10,7 +10,9 @@ from contextlib import suppress
 from itertools import count
 
 _MOST_ENTRIES = 20_000
-_ENDLESS = 1 << 62
+
+ENDLESS = 1 << 62
+"""The size of a folder that cannot be told."""
 
 
 def make_base(parent: str) -> str:
@@ -73,10 +75,10 @@ def _unlinked(top: int, name: str) -> list[str]:
     return folders
 
 
-def size(folder: str) -> int:
+def size(folder: str, *, most: int = _MOST_ENTRIES) -> int:
     """Bytes in use below a folder.
 
-    One with very many entries counts as endless, and so does one in which something cannot be looked
+    One with more than `most` entries counts as endless, and so does one in which something cannot be looked
     at (no permission to read, a path too long): a cell could hide there what it stores.
     """
     total, entries, waiting = 0, 0, [folder]
@@ -85,8 +87,8 @@ def size(folder: str) -> int:
             with os.scandir(waiting.pop()) as found:
                 for entry in found:
                     entries += 1
-                    if entries > _MOST_ENTRIES:
-                        return _ENDLESS
+                    if entries > most:
+                        return ENDLESS
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     else:
@@ -94,7 +96,7 @@ def size(folder: str) -> int:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            return _ENDLESS
+            return ENDLESS
     return total
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
 import socket
@@ -13,10 +14,20 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
-from remit_sandbox.confine import process
-from remit_sandbox.confine.confine import Means, Opened, Paths, confine, enforcement, open_grants
+from remit_sandbox.confine import process, shared
+from remit_sandbox.confine.confine import (
+    Means,
+    Opened,
+    Paths,
+    confine,
+    enforcement,
+    open_grants,
+    open_own_process,
+)
 from remit_sandbox.confine.kernel import LINUX
+from remit_sandbox.confine.programs import check_all
 from remit_sandbox.frames import Message, encode
+from remit_sandbox.supervisor import cgroup
 
 FRAMES, BROKER = 3, 4
 
@@ -73,25 +84,65 @@ def _prepare(
     opened: Sequence[Opened],
     parent: int,
 ) -> None:
-    process.die_with(parent)
     process.hide_memory(False)
+    if order["group"]:
+        cgroup.join(order["group"])
+    process.die_with(parent)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     _place(descriptors)
+    if order["shm"] and LINUX:
+        shared.enter(order["limits"]["disk"])
+        process.die_with(parent)
     process.be_first_to_be_killed()
     children = order["isolation"] == "process"
-    paths = Paths(read=order["read"], write=order["write"], programs=order["exec"], site=order["site"], tmp=tmp)
-    granted = open_grants(paths) if machine.landlock else []
+    granted, own = _open(order, tmp, machine)
+    kept = _move_up(own, order["limits"]["open_files"])
     _set_up_environment(tmp, order["env"])
     confine(
         machine,
-        [*opened, *granted],
+        [*opened, *granted, *own],
         children=children,
         limits=order["limits"],
         tasks=order["tasks"],
     )
-    os.closerange(BROKER + (len(descriptors) > 3), 1 << 20)
+    _close_others(BROKER + (len(descriptors) > 3), kept)
+
+
+def _open(order: Message, tmp: str, machine: Means) -> tuple[list[Opened], list[Opened]]:
+    """Descriptors of what is granted, and of the process itself; without Landlock programs are still compared."""
+    if not machine.landlock:
+        check_all(order["digests"])
+        return [], []
+    paths = Paths(
+        read=order["read"],
+        write=order["write"],
+        programs=order["exec"],
+        digests=order["digests"],
+        shm=order["shm"],
+        site=order["site"],
+        tmp=tmp,
+    )
+    return open_grants(paths), open_own_process()
+
+
+def _move_up(opened: list[Opened], start: int) -> range:
+    """Keep descriptors open above the numbers that the cell may use; say which numbers they have.
+
+    Entries of /proc/self that nobody holds go out of the kernel's cache, and the rules with them.
+    """
+    try:
+        for place, (descriptor, rights, folder) in enumerate(opened):
+            opened[place] = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, start), rights, folder)
+    except (OSError, ValueError):
+        return range(start, start)
+    return range(start, max((one[0] for one in opened), default=start - 1) + 1)
+
+
+def _close_others(first: int, kept: range) -> None:
+    os.closerange(first, kept.start)
+    os.closerange(kept.stop, 1 << 20)
 
 
 def _place(descriptors: Sequence[int]) -> None:

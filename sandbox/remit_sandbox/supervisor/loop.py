@@ -13,18 +13,15 @@ from collections.abc import Sequence
 from remit_sandbox.confine import confine, kernel, process, readable, seccomp
 from remit_sandbox.errors import ProtocolError
 from remit_sandbox.frames import FrameReader, Message, encode
-from remit_sandbox.supervisor import folders, launch, tree
+from remit_sandbox.supervisor import cgroup, folders, launch, tree
 from remit_sandbox.supervisor.cells import Child, Stream
+from remit_sandbox.supervisor.polled import Rounds
 
 _ORDER_LIMIT = 16 * 1024 * 1024
 _TICK = 500
 _REAP_WAIT = 2.0
 _REAP_PAUSE = 0.0005
 _OWN_END = 0.05
-_CHECK_EVERY = 0.4
-
-MOST_THREADS = 512
-"""Threads that a cell may have, polled: without end they use up the machine's process ids."""
 
 
 class Supervisor:
@@ -52,10 +49,12 @@ class Supervisor:
         self._streams: dict[int, Stream] = {}
         self._reader = FrameReader(_ORDER_LIMIT)
         self._received: list[int] = []
-        self._checked = 0.0
+        self._rounds = Rounds()
+        self._groups = cgroup.delegated(os.environ.pop(cgroup.VARIABLE, None))
         self._poll = select.poll()
         self._certificates: list[confine.Opened] | None = None
         self._opened: list[confine.Opened] = []
+        self._orders = {"settle": self._settle, "output": self._output, "usage": self._usage, "end": self._end}
 
     def run(self) -> None:
         """Serve until the host is gone, then end every cell and remove every folder."""
@@ -113,7 +112,7 @@ class Supervisor:
                 self._reap()
             elif descriptor in self._streams:
                 self._drain(self._streams[descriptor])
-        self._check_limits()
+        self._rounds.go(self._children.values())
         return self._host_pidfd >= 0 or os.getppid() == self._host
 
     def _needs_tick(self) -> bool:
@@ -124,7 +123,10 @@ class Supervisor:
         self._received += descriptors
         message = self._reader.feed(data) if data else None
         while message is not None:
-            self._send({**self._answer(message), "id": message.get("id")})
+            answer = self._answer(message)
+            self._send({**answer, "id": message.get("id")})
+            if answer["op"] == "spawned":  # the host need not wait for this, and the pack is not imported yet
+                self._rounds.remember(self._children[answer["pid"]])
             message = self._reader.feed(b"") if self._reader.pending else None
         return bool(data)
 
@@ -139,7 +141,7 @@ class Supervisor:
             child = self._children.get(message["pid"])
             if child is None:
                 return {"op": "gone"}
-            return {"settle": self._settle, "output": self._output, "end": self._end}[message["op"]](child, message)
+            return self._orders[message["op"]](child, message)
         except Exception as error:
             return {"op": "error", "error": f"{type(error).__name__}: {error}"}
         finally:
@@ -148,13 +150,23 @@ class Supervisor:
 
     def _spawn(self, order: Message, received: Sequence[int]) -> Message:
         tmp = folders.make_private(self._base)
+        group = None
         try:
-            return self._fork(order, received, tmp)
+            group = self._group(order)
+            return self._fork(order, received, tmp, group)
         except BaseException:
             folders.remove(tmp)
+            if group is not None:
+                group.remove()
             raise
 
-    def _fork(self, order: Message, received: Sequence[int], tmp: str) -> Message:
+    def _group(self, order: Message) -> cgroup.Group | None:
+        if self._groups is None:
+            return None
+        return self._groups.make(order["limits"], children=order["isolation"] == "process")
+
+    def _fork(self, order: Message, received: Sequence[int], tmp: str, group: cgroup.Group | None) -> Message:
+        order["group"] = str(group.path) if group is not None else ""
         opened = [*self._opened, *(self._certificate_paths() if order["net"] else ())]
         order["tasks"] = self._tasks(order)
         parent = os.getpid()
@@ -170,6 +182,7 @@ class Supervisor:
         finally:
             _close_all(writers)
         self._children[pid] = self._child(pid, tmp, order, readers)
+        self._children[pid].group = group
         return {"op": "spawned", "pid": pid, "tmp": tmp}
 
     def _child(self, pid: int, tmp: str, order: Message, readers: Sequence[int]) -> Child:
@@ -180,7 +193,17 @@ class Supervisor:
             self._streams[reader] = Stream(reader, limits["output"])
         stdout, stderr = (self._streams[reader] for reader in readers)
         most = limits["processes"] if order["isolation"] == "process" else None
-        return Child(pid, tmp, stdout, stderr, limits["disk"], limits["memory"], most)
+        return Child(
+            pid=pid,
+            tmp=tmp,
+            roots=[grant.removesuffix("/**") or "/" for grant in order["write"] if grant.endswith("/**")],
+            stdout=stdout,
+            stderr=stderr,
+            disk=limits["disk"],
+            memory=limits["memory"],
+            cpu=limits["cpu"],
+            processes=most,
+        )
 
     def _tasks(self, order: Message) -> int | None:
         """The limit on processes of the user: what there is now and what the cell may have."""
@@ -197,7 +220,12 @@ class Supervisor:
 
     def _settle(self, child: Child, _: Message) -> Message:
         process.settle_memory(child.pid, child.memory)
+        if child.group is not None:
+            child.group.settle(child.memory)
         return {"op": "settled"}
+
+    def _usage(self, child: Child, _: Message) -> Message:
+        return {"op": "usage", "grown": child.grown}
 
     def _output(self, child: Child, _: Message) -> Message:
         return {"op": "output", **child.output()}
@@ -207,20 +235,26 @@ class Supervisor:
         self._await(child, _OWN_END if order["wait"] else 0)
         ended = child.status
         if ended is None:
-            tree.kill_group(child.pid)
-            self._await(child, _REAP_WAIT)
-        del self._children[child.pid]
-        if child.processes is not None or self._machine.no_seccomp:
-            tree.sweep(os.getpid(), set(self._children))
+            child.kill()
+            if not order["later"]:
+                self._await(child, _REAP_WAIT)
         answer = {"op": "ended", "status": ended, "reason": child.reason, **child.output()}
-        self._forget(child)
+        child.unwanted = True
+        if child.status is not None or not order["later"]:
+            self._forget(child)
         return answer
 
     def _forget(self, child: Child) -> None:
+        """Let nothing remain of a cell that has ended."""
+        del self._children[child.pid]
+        if child.processes is not None or self._machine.no_seccomp:
+            tree.sweep(os.getpid(), set(self._children))
         for stream in (child.stdout, child.stderr):
             self._unwatch(stream)
         child.close()
         folders.remove(child.tmp)
+        if child.group is not None:
+            child.group.remove()
 
     def _await(self, child: Child, seconds: float) -> None:
         """Wait until a cell has ended; a killed one that is stuck in the kernel is left to a later round."""
@@ -232,9 +266,13 @@ class Supervisor:
 
     def _reap(self) -> None:
         """Collect whatever has ended: cells, and orphans that this process has adopted."""
-        for pid, status in tree.ended(self._children):
+        for pid, status, cpu in tree.ended(self._children):
             if child := self._children.get(pid):
-                child.status = status
+                child.ended(status, cpu)
+                if child.unwanted:
+                    self._forget(child)
+                else:
+                    folders.remove(child.tmp)
 
     def _drain(self, stream: Stream) -> None:
         descriptor = stream.descriptor
@@ -248,35 +286,17 @@ class Supervisor:
             self._poll.unregister(stream.descriptor)
             del self._streams[stream.descriptor]
 
-    def _check_limits(self) -> None:
-        """Kill cells that outgrew what is only polled."""
-        if time.monotonic() - self._checked < _CHECK_EVERY:
-            return
-        self._checked = time.monotonic()
-        for child in self._children.values():
-            if child.status is None and not child.reason:
-                if folders.size(child.tmp) + folders.unlinked(child.pid) > child.disk:
-                    child.reason = f"it used more than {child.disk} bytes of its temporary folder"
-                elif child.processes is not None and tree.count(child.pid) > child.processes + 1:
-                    child.reason = f"it had more than {child.processes} processes"
-                elif _threads(child) > MOST_THREADS:
-                    child.reason = f"it had more than {MOST_THREADS} threads"
-                if child.reason:
-                    tree.kill_group(child.pid)
-
     def _end_all(self) -> None:
         for child in self._children.values():
             if child.status is None:
-                tree.kill_group(child.pid)
+                child.kill()
         for child in self._children.values():
             self._await(child, _REAP_WAIT)
         self._children.clear()
         tree.sweep(os.getpid(), set())
         folders.remove(self._base)
-
-
-def _threads(child: Child) -> int:
-    return tree.threads(child.pid) if child.processes is None else tree.count_threads(child.pid)
+        if self._groups is not None:
+            self._groups.remove()
 
 
 def _pipes(count: int) -> tuple[list[int], list[int]]:

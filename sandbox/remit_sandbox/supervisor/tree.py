@@ -7,6 +7,10 @@ import signal
 import time
 from collections.abc import Container, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import resource
 
 _ROUNDS = 200
 _PAUSE = 0.001
@@ -21,8 +25,8 @@ def kill_group(leader: int) -> None:
             continue
 
 
-def ended(leaders: Container[int]) -> Iterator[tuple[int, int]]:
-    """Process id and status of each child of this process that has ended, reaped.
+def ended(leaders: Container[int]) -> Iterator[tuple[int, int, float]]:
+    """Process id, status and seconds of CPU time of each child of this process that has ended, reaped.
 
     The group of a leader is killed while the leader is still a zombie, as its number may be another's
     afterwards.
@@ -33,16 +37,20 @@ def ended(leaders: Container[int]) -> Iterator[tuple[int, int]]:
     while pid := _next_ended():
         if pid in leaders:
             kill_group(pid)
-        yield os.waitpid(pid, 0)
+        yield _told(os.wait4(pid, 0))
 
 
-def _ended_without_looking(leaders: Container[int]) -> Iterator[tuple[int, int]]:
+def _told(found: tuple[int, int, resource.struct_rusage]) -> tuple[int, int, float]:
+    return found[0], found[1], found[2].ru_utime + found[2].ru_stime
+
+
+def _ended_without_looking(leaders: Container[int]) -> Iterator[tuple[int, int, float]]:
     """The same for macOS before Python 3.13, where the group can only be killed directly after."""
     try:
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+        while (found := os.wait4(-1, os.WNOHANG))[0]:
             if found[0] in leaders:
                 kill_group(found[0])
-            yield found
+            yield _told(found)
     except ChildProcessError:
         return
 
