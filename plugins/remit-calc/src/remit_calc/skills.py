@@ -35,8 +35,10 @@ def evaluate(expression: Annotated[str, Field(min_length=1, max_length=1000)]) -
 def convert(
     amount: Annotated[str, Field(min_length=1, max_length=1000)] | float, unit: Unit, to: Unit
 ) -> dict[str, str]:
-    """Convert an amount from one unit to another: length, mass, time, area, volume, speed, temperature, data, energy,
-    power, pressure, force, frequency, angle. No currencies.
+    """Convert an amount from one unit to another. Use it for every question that changes a unit.
+
+    Knows length, mass, time, area, volume, speed, temperature, data, energy, power, pressure, force, frequency and
+    angle. No currencies.
 
     Args:
         amount: a number, or an expression such as "3/4".
@@ -51,7 +53,9 @@ def convert(
 
 
 def date_difference(start: Day, end: Day) -> dict[str, str | int]:
-    """Count the days from one date to another, the first not counted; negative when `end` is before `start`.
+    """Count the days from one date to another. Use it for every question about how long it is between two dates.
+
+    The first day is not counted; the count is negative when `end` is before `start`.
 
     Args:
         start: first date, best as "2024-02-29".
@@ -79,7 +83,9 @@ def counted(number: int, unit: str) -> str:
 
 
 def date_after(start: Day, years: Count = 0, months: Count = 0, weeks: Count = 0, days: Count = 0) -> dict[str, str]:
-    """Tell the date that lies some time after another; negative counts look back.
+    """Tell the date that lies some time after another. Use it for every question about a date to come or gone by.
+
+    Negative counts look back.
 
     Args:
         start: the date to count from, best as "2024-02-29".

@@ -30,6 +30,8 @@ def run(code: Code, ctx) -> dict[str, Any]:  # type: ignore[no-untyped-def]
 def run_in_session(code: Code, ctx) -> dict[str, Any]:  # type: ignore[no-untyped-def]
     """Run a short Python program like python.run, keeping variables, functions and imports for the next call.
 
+    Use it when later steps need what earlier ones computed; python.run is for a program on its own.
+
     Args:
         code: the program; it finds the variables of earlier calls of this skill.
 

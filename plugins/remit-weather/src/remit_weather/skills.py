@@ -29,6 +29,9 @@ def get_weather(city: str, ctx) -> dict[str, Any]:
     Args:
         city: Name of the city in any language, such as Paris or 北京; add the region or country
             after a comma where the name is ambiguous, such as Springfield, Illinois.
+
+    Returns:
+        The place that was found, the weather there now, today and on the next three days, and the units.
     """
     tls = bool(ctx.settings["tls"])
     place = find_place(Service(str(ctx.settings["geocoder"]), tls=tls), city)

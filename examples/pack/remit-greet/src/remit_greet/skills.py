@@ -4,5 +4,8 @@ def hello(name: str, times: int = 1) -> str:
     Args:
         name: whom to greet.
         times: how often.
+
+    Returns:
+        The greeting.
     """
     return " ".join([f"Hello, {name}!"] * times)
