@@ -15,7 +15,9 @@ from remit.deployment.enable import disable, enable
 from remit.deployment.init import init
 from remit.deployment.trust import trust
 from remit.errors import DeploymentError, PolicyError
+from tests.in_process import Here
 from tests.packaging import build_site
+from tests.sandbox_parts import eventually
 
 NOWHERE = Path("/nonexistent/remit.toml")
 
@@ -324,3 +326,13 @@ def test_the_workspace_is_known_where_something_in_it_is_granted(place: Callable
     assert read is not None and (read.workspace, read.cwd) == (workspace, workspace)
     assert save is not None and (save.workspace, save.cwd) == (workspace, None)
     assert add is not None and (add.workspace, add.cwd) == (None, None)
+
+
+def test_a_cell_of_each_pack_is_prepared_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Here(place=tmp_path).make("calc", "files")
+    monkeypatch.setenv("REMIT_STATE", str(tmp_path / "state"))
+    with Deployment.open(here.folder) as deployment:
+        deployment.prepare()
+        spec = deployment.skills["calc.evaluate"].cell
+        assert spec is not None
+        assert eventually(lambda: deployment.sandbox.spares(spec) > 0)

@@ -52,13 +52,14 @@ def test_a_skill_that_starts_programs_has_a_process_of_its_own(tried: Callable[[
         assert one.effect == "external" and two.effect == "read"
         assert one.cell is not None and two.cell is not None
         assert one.cell.isolation == "process" and one.cell.rights.limits.processes > 0
-        assert two.cell.isolation == "warm" and two.cell.rights.limits.processes == 0
+        assert two.cell.isolation == "auto" and two.cell.rights.limits.processes == 0
 
 
-def test_shared_memory_is_refused_for_that_skill_alone(tried: Callable[[str], Deployment]) -> None:
+def test_shared_memory_is_for_the_skill_that_asks_for_it(tried: Callable[[str], Deployment]) -> None:
     with tried(f'[permissions]\nshm = true\n{ONE}uses = ["shm"]\n{TWO}') as deployment:
-        assert set(deployment.skills) == {"made.two"}
-        assert "shared memory" in deployment.problems[0].reason
+        one, two = deployment.skills["made.one"], deployment.skills["made.two"]
+        assert one.cell is not None and two.cell is not None
+        assert one.cell.rights.shm and not two.cell.rights.shm
 
 
 def test_a_secret_reaches_the_skill_that_uses_it_and_no_other(

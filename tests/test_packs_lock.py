@@ -293,9 +293,9 @@ def test_the_hash_of_a_skill_covers_table_content_and_files(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("lock = 1", "lock = 9"), "lock = 9 is not known to this Remit"),
+        (lambda text: text.replace("lock = 1", "lock = 9"), "lock = 9: a newer Remit has written it; this one reads 1"),
         (lambda text: "", "is not known to this Remit"),
-        (lambda text: text + "packs.tide.version = '9'\n", "one fact is there twice"),
+        (lambda text: text + "packs.tide.version = '9'\n", "two branches locked pack tide differently"),
         (lambda text: text + "<<<<<<< ours\n", "a merge was left unfinished"),
         (lambda text: text + "packs.tide.verison = '9'\n", "packs.tide.verison is not known"),
         (lambda text: text + "pack.tide = 1\n", "pack is not known"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import warn_problems
-from remit.deployment.glance import enabled_packs, locked_versions, state_of
+from remit.deployment.glance import broken_manifest, enabled_packs, locked_manifests, locked_versions, state_of
 
 if TYPE_CHECKING:
     from remit.deployment.config import PackConfig
@@ -27,17 +27,18 @@ def list_installed(options: argparse.Namespace) -> int:
     enabled = enabled_packs(options.folder)
     locked = locked_versions(options.folder)
     missing = _missing(found, enabled or {})
-    problems = (*found.problems, *_absent(missing), *_unlocked(found, enabled or {}, locked))
+    broken = _broken(found, enabled or {}, options.folder)
+    problems = (*found.problems, *_absent(missing), *_unlocked(found, enabled or {}, locked), *broken.values())
     if options.json:
-        packs = [_facts(pack, enabled) for pack in found.packs]
+        packs = [{**_facts(pack, enabled), "broken": pack.name in broken} for pack in found.packs]
         screen.say_json({"packs": packs, "problems": [problem._asdict() for problem in problems]})
         return 0
-    rows = [_row(pack, enabled, locked) for pack in found.packs]
+    rows = [_row(pack, enabled, locked, broken=pack.name in broken) for pack in found.packs]
     rows += [(name, "-", "-", state_of(name, None, enabled or {}, locked)) for name in missing]
     if rows:
         screen.say(screen.table(("pack", "distribution", "version", "here"), rows))
     else:
-        screen.say("No pack is installed. Packs are pip packages; try: pip install remit-calc")
+        screen.say("No pack is installed. Packs are pip packages; try: remit packs add remit-calc")
     warn_problems(problems)
     if enabled is None:
         screen.warn("There is no deployment here; make one with: remit init")
@@ -54,7 +55,7 @@ def _absent(missing: list[str]) -> Iterator[ListedProblem]:
 
     for name in missing:
         yield ListedProblem(
-            name, "", "it is enabled here and not installed", f"pip install it, or: remit packs disable {name}"
+            name, "", "it is enabled here and not installed", f"remit sync, or: remit packs disable {name}"
         )
 
 
@@ -81,8 +82,20 @@ def _facts(pack: InstalledPack | ListedPack, enabled: dict[str, bool] | None) ->
     }
 
 
-def _row(pack: ListedPack, enabled: dict[str, bool] | None, locked: dict[str, str]) -> tuple[str, ...]:
+def _broken(found: Listing, enabled: dict[str, bool], folder: str) -> dict[str, ListedProblem]:
+    """Return enabled packs whose manifest is broken; those of other packs are not read."""
+    from remit.packs.listing import ListedProblem
+
+    chosen = [pack for pack in found.packs if enabled.get(pack.name)]
+    locked = locked_manifests(folder) if chosen else {}
+    told = {pack.name: (pack, broken_manifest(pack.manifest, locked.get(pack.name, ""))) for pack in chosen}
+    remedy = "reinstall it, or ask its author"
+    return {name: ListedProblem(name, pack.distribution, why, remedy) for name, (pack, why) in told.items() if why}
+
+
+def _row(pack: ListedPack, enabled: dict[str, bool] | None, locked: dict[str, str], *, broken: bool) -> tuple[str, ...]:
     here = "-" if enabled is None else state_of(pack.name, (pack.version, pack.editable), enabled, locked)
+    here = "enabled, BROKEN" if broken else here
     return (pack.name, pack.distribution, pack.version + (" (dev)" if pack.editable else ""), here)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from remit.cli import screen
+from remit.cli import differing, granting, inspecting, packs_author, packs_install, screen
 from remit.cli.installed import list_installed, show
 from remit.cli.opening import add_action, add_folder, add_json, agreed
+from remit.cli.proposals import by_pack, show_proposal
 from remit.cli.waiting import waiting
+from remit.cli.wishes import add_wishes, values, wishes
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
   remit packs list
+  remit packs add remit-weather
   remit packs info weather
+  remit packs inspect ./remit_weather-0.1.0-py3-none-any.whl
+  remit packs enable weather.get_weather
   remit packs enable files --skills list_files,read_file,search
   remit packs enable files --grant 'fs.read=${workspace}/docs/**'
   remit packs try ./remit-greet hello '{"name": "Ada"}' --watch
@@ -31,46 +36,37 @@ examples:
     info.add_argument("pack")
     _configure_enable(actions)
     switched = add_action(
-        actions, "disable", "switch packs off; nothing is lost", "remit packs disable weather\nremit packs disable a b"
+        actions,
+        "disable",
+        "switch packs or single skills off; nothing is lost",
+        "remit packs disable weather\nremit packs disable files.write_file files.delete_file",
     )
-    switched.add_argument("packs", nargs="+", metavar="PACK")
+    switched.add_argument("packs", nargs="+", metavar="PACK[.SKILL]")
     for action, run in ((listing, list_installed), (info, show), (switched, disable)):
         add_folder(action)
         action.set_defaults(action=run)
     for action in (listing, info):
         add_json(action)
     _configure_try(actions)
+    for own in (inspecting, granting, differing, packs_author, packs_install):
+        own.configure(actions)
 
 
 def _configure_enable(actions: Any) -> None:
     enabling = add_action(
         actions,
         "enable",
-        "show what packs may do, and switch them on",
+        "show what packs or single skills may do, and switch them on",
         """
 remit packs enable calc clock
+remit packs enable weather.get_weather
 remit packs enable files --skills list_files,read_file,search
 remit packs enable files --grant 'fs.read=${workspace}/docs/**'
 remit packs enable weather --set endpoint=weather.internal.example:443
 """,
     )
-    enabling.add_argument("packs", nargs="+", metavar="PACK")
-    enabling.add_argument("--skills", help="only these skills, separated by commas")
-    enabling.add_argument(
-        "--grant",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="give only this, as fs.read=${workspace}/docs/**; again for more, nothing after = for nothing. "
-        "Keys that are not named give the least that the chosen skills need",
-    )
-    enabling.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="override a setting")
-    enabling.add_argument(
-        "--secret", action="append", default=[], metavar="NAME=REF", help="bind a secret, as token=env:TOKEN"
-    )
-    enabling.add_argument(
-        "--distrust-read", action="store_true", help="do not accept a declared `read` that cannot be verified"
-    )
+    enabling.add_argument("packs", nargs="+", metavar="PACK[.SKILL]")
+    add_wishes(enabling)
     enabling.add_argument("--yes", action="store_true", help="accept what is shown")
     add_folder(enabling)
     enabling.set_defaults(action=enable)
@@ -114,13 +110,12 @@ def enable(options: argparse.Namespace) -> int:
         raise UsageError("--skills, --grant, --set and --secret speak of one pack; enable packs one by one")
     proposals: list[Proposal] = []
     with Sandbox() as sandbox:
-        for name in dict.fromkeys(options.packs):
+        for name, skills in by_pack(options.packs).items():
             with waiting(f"reading pack {name}"):
-                proposals.append(
-                    propose(options.folder, name, **_wishes(options), sandbox=sandbox, following=_last(proposals))
-                )
+                wanted = _with_skills(options, name, skills)
+                proposals.append(propose(options.folder, name, **wanted, sandbox=sandbox, following=_last(proposals)))
     for proposal in proposals:
-        _show_proposal(proposal)
+        show_proposal(proposal)
     if not agreed(f"Enable {', '.join(proposal.pack for proposal in proposals)}?", yes=options.yes):
         screen.warn("nothing was changed")
         return max((proposal.changes for proposal in proposals), key=lambda changes: changes.rank == "widens").exit_code
@@ -130,14 +125,16 @@ def enable(options: argparse.Namespace) -> int:
     return 0
 
 
-def _wishes(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "grants": _grants(options.grant),
-        "skills": [skill.strip() for skill in options.skills.split(",")] if options.skills else None,
-        "accept_read": () if options.distrust_read else None,
-        "settings": _values(options.set) or None,
-        "secrets": {key: str(value) for key, value in _pairs(options.secret)} or None,
-    }
+def _with_skills(options: argparse.Namespace, pack: str, skills: list[str]) -> dict[str, Any]:
+    """Return what is wanted of a pack, of which single skills may have been named."""
+    from remit.deployment.choosing import with_skills
+
+    wanted = wishes(options)
+    if not skills:
+        return wanted
+    if options.skills:
+        raise UsageError("name single skills as PACK.SKILL or with --skills, not both")
+    return {**wanted, "skills": with_skills(options.folder, pack, skills)}
 
 
 def _last(proposals: list[Proposal]) -> Proposal | None:
@@ -145,58 +142,21 @@ def _last(proposals: list[Proposal]) -> Proposal | None:
 
 
 def disable(options: argparse.Namespace) -> int:
-    """Switch packs off."""
+    """Switch packs or single skills off."""
+    from remit.deployment.choosing import disable_skills
     from remit.deployment.enable import disable as propose
 
-    for name in options.packs:
-        propose(options.folder, name).apply()
-        screen.say(f"disabled {name}")
+    for name, skills in by_pack(options.packs).items():
+        proposal = disable_skills(options.folder, name, skills) if skills else propose(options.folder, name)
+        proposal.apply()
+        off = "" if not skills else f": {', '.join(skills)}; left: {', '.join(proposal.skills) or 'none, so it is off'}"
+        screen.say(screen.visible(f"disabled {'skills of ' if skills else ''}{name}{off}"))
     return 0
-
-
-def _show_proposal(proposal: Proposal) -> None:
-    for line in proposal.lines:
-        screen.say(screen.visible(line))
-    for warning in proposal.warnings:
-        screen.say(screen.styled(f"note: {screen.visible(warning)}", "yellow"))
-
-
-def _pairs(given: list[str]) -> list[tuple[str, str]]:
-    pairs = [text.partition("=") for text in given]
-    for name, equals, _ in pairs:
-        if not equals or not name.strip():
-            raise UsageError(f"{name!r} is no NAME=VALUE")
-    return [(name.strip(), value) for name, _, value in pairs]
-
-
-def _values(given: list[str]) -> dict[str, Any]:
-    """Return NAME=VALUE pairs with values in TOML's notation, or as text where they are none."""
-    import tomllib
-
-    values: dict[str, Any] = {}
-    for name, value in _pairs(given):
-        try:
-            values[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            values[name] = value
-    return values
-
-
-def _grants(given: list[str]) -> dict[str, Any] | None:
-    """Return KEY=VALUE pairs by key; values may be given one by one or with commas between them."""
-    import re
-
-    grants: dict[str, list[str]] = {}
-    for key, value in _pairs(given):
-        comma = r",\s*(?=\$\{|/)" if key.startswith("fs") else ","
-        entries = grants.setdefault(key, [])
-        entries += [part.strip() for part in re.split(comma, value) if part.strip()]
-    return grants or None
 
 
 def try_pack(options: argparse.Namespace) -> int:
     """Run a pack in development; see `remit.cli.trying`."""
     from remit.cli.trying import try_once, watch
 
-    settings = _values(options.set)
+    settings = values(options.set)
     return watch(options, settings) if options.watch else try_once(options, settings)

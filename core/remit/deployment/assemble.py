@@ -16,6 +16,7 @@ from remit.deployment.rights import PackGrant, check_protected, pack_grant
 from remit.deployment.skills import PackParts, Site, pack_skills
 from remit.deployment.source import CONFIG_NAME, line_of, parse_toml
 from remit.errors import DeploymentError, PackError, PolicyError, RemitError
+from remit.extensions.values import SecretProvider
 from remit.packs.hashes import file_digests
 from remit.packs.installed import InstalledPack, Inventory, PackProblem
 from remit.packs.lock import Lock, LockedPack, drift, lock_pack, widened
@@ -45,6 +46,7 @@ class Ground:
         read_only: the mode.
         paths: site folders for the cells.
         sandbox: gives the sandbox when a pack in development has to be described.
+        secret_providers: kind of reference to what resolves it, of extensions.
     """
 
     folder: Path
@@ -59,6 +61,7 @@ class Ground:
     read_only: ReadOnly
     paths: tuple[str, ...]
     sandbox: Callable[[], Sandbox]
+    secret_providers: Mapping[str, SecretProvider] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +164,11 @@ def _parts(name: str, pack: PackConfig, ground: Ground) -> PackParts:
     """
     installed = _installed(name, ground)
     manifest = read_manifest(installed.manifest, package=installed.package)
-    grant = pack_grant(manifest, pack, ground.upper.get(name, {}))
     try:
         digests = {} if installed.editable else file_digests(installed)
-        locked, notes = _locked(installed, manifest, grant, ground, digests)
+        locked = _undrifted(installed, manifest, ground, digests)
+        grant = pack_grant(manifest, pack, ground.upper.get(name, {}))
+        locked, notes = _derived(installed, manifest, grant, ground) if installed.editable else (locked, ())
     except OSError as error:
         raise PackError(f"one of its files cannot be read: {error.strerror or error}") from error
     check_protected(name, grant.grant, {"workspace": ground.workspace}, protected_paths(ground.folder))
@@ -189,30 +193,38 @@ def _installed(name: str, ground: Ground) -> InstalledPack:
             raise PackError(problem.reason, remedy=problem.remedy)
     raise PackError(
         f"it is not installed{_hint(name, inventory)} ({_where(name, ground)})",
-        remedy=f"install it with pip, or run `remit packs disable {name}`",
+        remedy=f"`remit sync` installs what is locked; or run `remit packs disable {name}`",
     )
 
 
-def _locked(
-    installed: InstalledPack, manifest: Manifest, grant: PackGrant, ground: Ground, digests: Mapping[str, str]
-) -> tuple[LockedPack, tuple[str, ...]]:
-    """Return what is locked; a pack in development is derived anew, within what was accepted, with notes.
+def _undrifted(installed: InstalledPack, manifest: Manifest, ground: Ground, digests: Mapping[str, str]) -> LockedPack:
+    """Return what is locked. This comes before its grant is looked at, which another version may not ask for.
 
     Raises:
         RemitError: not locked, drifted, or wider than what was accepted.
     """
-    again = f"look at what changed, then run `remit packs enable {manifest.name}`"
+    name = manifest.name
+    again = f"`remit packs diff {name}` says what changed; `remit apply` or `remit packs enable {name}` accepts it"
     locked = ground.lock.packs.get(manifest.name)
     if locked is None:
         raise DeploymentError("it is not locked", remedy=f"run `remit packs enable {manifest.name}`")
     changed = drift(installed, manifest, locked, digests)
     if changed:
         raise DeploymentError(f"it differs from remit.lock: {'; '.join(changed)}", remedy=again)
-    if not installed.editable:
-        return locked, ()
-    wider = widened(manifest, locked)
+    wider = widened(manifest, locked) if installed.editable else ()
     if wider:
         raise DeploymentError(f"it is wider than what was accepted: {'; '.join(wider)}", remedy=again)
+    return locked
+
+
+def _derived(
+    installed: InstalledPack, manifest: Manifest, grant: PackGrant, ground: Ground
+) -> tuple[LockedPack, tuple[str, ...]]:
+    """Return a pack in development derived anew, within what was accepted, with notes.
+
+    Raises:
+        RemitError: it cannot be derived.
+    """
     described = derive(
         installed,
         manifest,
@@ -233,6 +245,7 @@ def _site(pack: str, ground: Ground) -> Site:
         paths=ground.paths,
         read_only=ground.read_only,
         enforcement=ground.config.defaults.enforcement,
+        secret_providers=ground.secret_providers,
     )
 
 

@@ -4,65 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import BaseModel
 
 from remit.deployment.config import Config, PackConfig
 from remit.deployment.layers import canonical
 from remit.errors import RemitError
-from remit.packs.lock import Lock
+from remit.packs.difference import compare_wanted, wanted_by_lock
+from remit.packs.lock import Lock, LockedPack
 from remit.packs.permissions import NOTHING, Permission
+from remit.packs.ranks import NO_CHANGES, Change, Changes, Rank, change
 from remit.policy.config import DefaultsConfig, RuleConfig
+from remit.provenance.level import SETTLES_LESS
 from remit.values import VERDICTS
 
-Rank = Literal["same", "narrows", "unranked", "widens"]
-"""What an edit does to rights: nothing, only less, nobody can say, more."""
+__all__ = ["NO_CHANGES", "Change", "Changes", "Rank", "compare"]
 
 _LONGEST = 200
-_RANKED = {"defaults", "packs", "rules"}
+_RANKED = {"defaults", "packs", "rules", "extensions"}
 _RANKED_OF_PACK = {"enabled", "skills", "grant", "accept_read"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """One difference, in words."""
-
-    rank: Rank
-    line: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Changes:
-    """What differs between an accepted deployment and the one that is there now."""
-
-    changes: tuple[Change, ...] = ()
-
-    @property
-    def rank(self) -> Rank:
-        """The rank of the whole: `widens` before `unranked` before `narrows` before `same`."""
-        ranks = {change.rank for change in self.changes}
-        order: tuple[Rank, ...] = ("widens", "unranked", "narrows")
-        return next((rank for rank in order if rank in ranks), "same")
-
-    @property
-    def needs_trust(self) -> bool:
-        """Whether a person has to accept it."""
-        return self.rank in ("widens", "unranked")
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of a command that these changes stop: 4 widens, 5 cannot be ranked, else 1."""
-        return {"widens": 4, "unranked": 5}.get(self.rank, 1)
-
-    def lines(self, *ranks: Rank) -> tuple[str, ...]:
-        """The differences of these ranks (all when none is given), in words."""
-        return tuple(change.line for change in self.changes if not ranks or change.rank in ranks)
-
-
-NO_CHANGES = Changes()
-"""Nothing differs."""
 
 
 def compare(old: Config, old_lock: Lock, new: Config, new_lock: Lock) -> Changes:
@@ -75,6 +35,7 @@ def compare(old: Config, old_lock: Lock, new: Config, new_lock: Lock) -> Changes
             *_defaults(old.defaults, new.defaults),
             *_rules(old.rules, new.rules),
             *_packs(old, old_lock, new, new_lock),
+            *_extensions(old, old_lock, new, new_lock),
             *_others(old, new),
         )
     )
@@ -85,11 +46,20 @@ def _defaults(old: DefaultsConfig, new: DefaultsConfig) -> Iterator[Change]:
         before, after = getattr(old, key), getattr(new, key)
         if before != after:
             wider = VERDICTS.index(after) < VERDICTS.index(before)
-            yield _change(wider, f"default for {key}: {before} becomes {after}")
+            yield change(wider, f"default for {key}: {before} becomes {after}")
     for key, lax in (("unattended", "park"), ("enforcement", "available"), ("allow_yes", True), ("allow_rules", True)):
         before, after = getattr(old, key), getattr(new, key)
         if before != after:
-            yield _change(after == lax, f"defaults.{key}: {_toml(before)} becomes {_toml(after)}")
+            yield change(after == lax, f"defaults.{key}: {_toml(before)} becomes {_toml(after)}")
+    for impact in sorted(set(old.two_person) ^ set(new.two_person)):
+        lifted = impact in old.two_person
+        yield change(lifted, f"{impact} {'no longer needs' if lifted else 'needs'} two people")
+    if old.provenance != new.provenance:
+        wider = SETTLES_LESS.index(new.provenance) < SETTLES_LESS.index(old.provenance)
+        yield change(wider, f"defaults.provenance: {old.provenance} becomes {new.provenance}")
+    if old.egress != new.egress:
+        now = "asked about" if new.egress else "not asked about"
+        yield change(old.egress, f"reads that carry something out are {now}")
 
 
 def _rules(old: tuple[RuleConfig, ...], new: tuple[RuleConfig, ...]) -> Iterator[Change]:
@@ -97,10 +67,10 @@ def _rules(old: tuple[RuleConfig, ...], new: tuple[RuleConfig, ...]) -> Iterator
     after = {_meaning(rule): rule for rule in new}
     for meaning, rule in after.items():
         if meaning not in before:
-            yield _change(rule.verdict == "allow", f"rule {rule.id} ({rule.verdict}) is new or changed")
+            yield change(rule.verdict == "allow", f"rule {rule.id} ({rule.verdict}) is new or changed")
     for meaning, rule in before.items():
         if meaning not in after:
-            yield _change(rule.verdict != "allow", f"rule {rule.id} ({rule.verdict}) is gone or changed")
+            yield change(rule.verdict != "allow", f"rule {rule.id} ({rule.verdict}) is gone or changed")
 
 
 def _meaning(rule: RuleConfig) -> str:
@@ -113,9 +83,9 @@ def _packs(old: Config, old_lock: Lock, new: Config, new_lock: Lock) -> Iterator
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name, PackConfig()), after.get(name, PackConfig())
         if now.enabled and not was.enabled:
-            yield _change(True, f"pack {name} is enabled")
+            yield change(True, f"pack {name} is enabled")
         elif was.enabled and not now.enabled:
-            yield _change(False, f"pack {name} is no longer enabled")
+            yield change(False, f"pack {name} is no longer enabled")
         if now.enabled:
             yield from _pack(name, was, old_lock, now, new_lock)
         elif was.required and not now.required:
@@ -126,6 +96,7 @@ def _pack(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_lock:
     if was.enabled:
         if old_lock.packs.get(name) != new_lock.packs.get(name):
             yield Change(rank="unranked", line=f"the lock of pack {name} differs")
+            yield from _locks(name, old_lock.packs.get(name), new_lock.packs.get(name))
         yield from _grants(name, was, old_lock, now, new_lock)
         yield from _named(name, "skill", _skills(was, name, old_lock), _skills(now, name, new_lock))
     yield from _named(name, "read accepted for", set(was.accept_read), set(now.accept_read))
@@ -135,6 +106,15 @@ def _pack(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_lock:
             yield _unranked(f"packs.{name}.{shown}", getattr(was, key), getattr(now, key))
 
 
+def _locks(name: str, old: LockedPack | None, new: LockedPack | None) -> Iterator[Change]:
+    """Name what another lock of a pack gives; that it is another one cannot be ranked in any case."""
+    if old is None or new is None:
+        return
+    for one in compare_wanted(wanted_by_lock(old), wanted_by_lock(new)).changes:
+        if one.rank != "same":
+            yield Change(rank=one.rank, line=f"the lock of pack {name}: {one.line}")
+
+
 def _grants(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_lock: Lock) -> Iterator[Change]:
     before, after = _grant(was, name, old_lock), _grant(now, name, new_lock)
     if before is None or after is None:
@@ -142,9 +122,9 @@ def _grants(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_loc
             yield Change(rank="unranked", line=f"packs.{name}.grant differs and cannot be read")
         return
     for line in after.beyond_by_key(before):
-        yield _change(True, f"pack {name} is granted {line}")
+        yield change(True, f"pack {name} is granted {line}")
     for line in before.beyond_by_key(after):
-        yield _change(False, f"pack {name} is no longer granted {line}")
+        yield change(False, f"pack {name} is no longer granted {line}")
 
 
 def _grant(pack: PackConfig, name: str, lock: Lock) -> Permission | None:
@@ -162,9 +142,26 @@ def _skills(pack: PackConfig, name: str, lock: Lock) -> set[str]:
 
 def _named(pack: str, what: str, before: set[str], after: set[str]) -> Iterator[Change]:
     for name in sorted(after - before):
-        yield _change(True, f"pack {pack}: {what} {name}")
+        yield change(True, f"pack {pack}: {what} {name}")
     for name in sorted(before - after):
-        yield _change(False, f"pack {pack}: no longer {what} {name}")
+        yield change(False, f"pack {pack}: no longer {what} {name}")
+
+
+def _extensions(old: Config, old_lock: Lock, new: Config, new_lock: Lock) -> Iterator[Change]:
+    """Rank host code that may load: more of it widens; whether less of it narrows, nobody can say."""
+    before = {canonical(name) for name in old.extensions.enabled}
+    after = {canonical(name) for name in new.extensions.enabled}
+    for name in sorted(after - before):
+        yield change(True, f"extension {name} is enabled: it runs in the host, not confined")
+    for name in sorted(before - after):
+        yield Change(rank="unranked", line=f"extension {name} is no longer enabled")
+    for name in sorted(before & after):
+        if old_lock.extensions.get(name) != new_lock.extensions.get(name):
+            yield Change(rank="unranked", line=f"the lock of extension {name} differs")
+    for key in type(new.extensions).model_fields:
+        was, now = getattr(old.extensions, key), getattr(new.extensions, key)
+        if key != "enabled" and was != now:
+            yield _unranked(f"extensions.{key}", was, now)
 
 
 def _others(old: Config, new: Config) -> Iterator[Change]:
@@ -196,7 +193,3 @@ def _shown(value: object) -> str:
 
 def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _change(wider: bool, line: str) -> Change:
-    return Change(rank="widens" if wider else "narrows", line=line)

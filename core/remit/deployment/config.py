@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from remit.policy.config import DefaultsConfig, RuleConfig
 
 REFERENCE = re.compile(r"(env|file|keyring):\S.*")
+_OF_EXTENSION = re.compile(r"[a-z][a-z0-9_]{1,31}:\S.*")
+
+
+def is_reference(text: str, *, extensions: bool = False) -> bool:
+    """Say whether `text` is a reference to a secret.
+
+    Args:
+        text: what is written.
+        extensions: some are enabled, which may resolve references of kinds of their own; whether one really
+            does turns out when they are loaded.
+    """
+    return (_OF_EXTENSION if extensions else REFERENCE).fullmatch(text) is not None
 
 
 def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _reference(value: str) -> str:
-    if not REFERENCE.fullmatch(value):
+def _reference(value: str, info: ValidationInfo) -> str:
+    enabled = isinstance(info.context, Mapping) and bool(info.context.get("extensions"))
+    if not is_reference(value, extensions=enabled):
         raise ValueError(
             "write where the secret is kept (env:NAME, file:/path or keyring:service/name), never the secret"
         )
@@ -28,7 +42,10 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 """A list of text."""
 
 Reference = Annotated[str, AfterValidator(_reference)]
-"""Where a secret is kept: `env:NAME`, `file:/absolute/path`, `keyring:service/name`."""
+"""Where a secret is kept: `env:NAME`, `file:/absolute/path`, `keyring:service/name`, or an extension's kind.
+
+The last counts only when the context of validation has `extensions`, the names of those that are enabled.
+"""
 
 
 class Closed(BaseModel):
@@ -41,7 +58,8 @@ class ModelConfig(Closed):
     """`[model]`: which language model answers, and how it is spoken to.
 
     Attributes:
-        name: the model's name at the endpoint.
+        name: the model's name at the endpoint; `PROVIDER:NAME` for one of an extension's provider.
+        provider: an extension's model provider; empty for the endpoint at `base_url`.
         base_url: any OpenAI-compatible endpoint.
         api_key: reference to the key; None for endpoints that need none.
         dialect: `native`, `auto`, or a text protocol such as `tagged` or `react`.
@@ -57,6 +75,7 @@ class ModelConfig(Closed):
     """
 
     name: str = ""
+    provider: str = ""
     base_url: str = ""
     api_key: Reference | None = None
     dialect: str = "native"
@@ -113,6 +132,7 @@ class PackConfig(Closed):
         settings: values for the settings that its manifest declares.
         secrets: logical name to reference.
         accept_read: skills whose declared effect `read` is accepted although they reach the network.
+        shared: one cell may serve several sessions in turn; only for a pack that keeps nothing between calls.
         from_: the distribution to take it from, where two have one name (`from` in the file).
     """
 
@@ -123,13 +143,27 @@ class PackConfig(Closed):
     settings: dict[str, Any] = Field(default_factory=dict)
     secrets: dict[str, Reference] = Field(default_factory=dict)
     accept_read: Texts = ()
+    shared: bool = False
     from_: str | None = Field(default=None, alias="from")
 
 
 class ExtensionsConfig(Closed):
-    """`[extensions]`: trusted host code that may load."""
+    """`[extensions]`: trusted host code that may load.
+
+    Attributes:
+        enabled: extensions, in the order in which they load.
+        required: without these nothing starts, and their audit sinks take every record or stop the call.
+        blocked: extensions that never load, whoever enables them.
+        signoff: the sign-off channel of an extension that is asked instead of the terminal.
+        settings: extension to its own settings.
+        pydantic_plugins: entry points of pydantic that may load.
+    """
 
     enabled: Texts = ()
+    required: Texts = ()
+    blocked: Texts = ()
+    signoff: str = ""
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict)
     pydantic_plugins: Texts = ()
 
 
@@ -139,10 +173,85 @@ class HostSkillsConfig(Closed):
     allow: Texts = ()
 
 
+def _shape(value: str) -> str:
+    if not 4 <= len(value) <= 64 or not set(value) & set("#@*"):
+        raise ValueError("write 4 to 64 characters, # for a digit, @ for a letter, * for either, such as EMP-######")
+    return value
+
+
+RedactKind = Literal["key", "card", "email", "iban", "phone"]
+"""What is recognised in a text and not kept; see docs/log.md."""
+
+
 class LogConfig(Closed):
-    """`[log]`: keep the raw request and response of every model turn."""
+    """`[log]`: what is kept, what is not, and for how long.
+
+    Attributes:
+        keep_raw: keep the raw request and response of every model turn.
+        reads: `durable` puts the records of reads, too, on the disk before the skill runs; `normal` leaves that
+            to the operating system, and a power cut can take the newest of them.
+        key: where the key that signs checkpoints is kept, `file:/PATH` or `keyring:SERVICE/NAME`; None for the
+            one in the state folder.
+        checkpoint_every: records after which a signed checkpoint is written; 0 for never.
+        redact: names of fields whose values are not kept, in arguments and results at any depth;
+            `PACK.SKILL.FIELD` for one skill's argument.
+        redact_kinds: what is recognised in texts and not kept.
+        redact_shapes: texts of a fixed shape that are not kept, such as `EMP-######`.
+        keep_days: days after which `remit log prune` removes payloads and transcripts; None for never.
+        keep_mb: megabytes of payloads, transcripts and results beyond which it removes the oldest.
+    """
 
     keep_raw: bool = False
+    reads: Literal["durable", "normal"] = "normal"
+    key: Annotated[str, Field(pattern=r"^(file|keyring):\S.*$")] | None = None
+    checkpoint_every: Annotated[int, Field(ge=0)] = 1000
+    redact: Texts = ()
+    redact_kinds: Annotated[tuple[RedactKind, ...], BeforeValidator(_as_tuple)] = ("key", "card")
+    redact_shapes: Annotated[tuple[Annotated[str, AfterValidator(_shape)], ...], BeforeValidator(_as_tuple)] = ()
+    keep_days: Annotated[float | None, Field(strict=False, gt=0)] = None
+    keep_mb: Annotated[float | None, Field(strict=False, gt=0)] = None
+
+
+class TelemetryConfig(Closed):
+    """`[telemetry]`: what OpenTelemetry is told, where the program has configured it.
+
+    Attributes:
+        export: let Remit configure OpenTelemetry itself: `console` (standard error) or `otlp` (the standard
+            `OTEL_*` variables say where to); `none` leaves that to the program around it.
+        content: export arguments, results, messages and reasons, too; they hold personal data.
+        older_metrics: also write the metrics whose names the GenAI conventions had up to 1.41.
+    """
+
+    export: Literal["none", "console", "otlp"] = "none"
+    content: bool = False
+    older_metrics: bool = True
+
+
+def _web_address(value: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(value)
+    local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
+        raise ValueError('write an address such as "https://host.example/path" (http only to this machine)')
+    return value
+
+
+class NotifyConfig(Closed):
+    """`[notify]`: who is told when a call waits for a person and nobody is there.
+
+    Attributes:
+        command: a program and its arguments; gets one JSON object on standard input. It runs with the rights of
+            this program, outside of any cell, in the deployment's folder.
+        webhook: an address to which the same JSON object is posted.
+        arguments: tell the arguments of the call, too; they can hold personal data.
+        timeout: seconds that each of the two may take.
+    """
+
+    command: Texts = ()
+    webhook: Annotated[str, AfterValidator(_web_address)] | None = None
+    arguments: bool = False
+    timeout: Annotated[float, Field(strict=False, gt=0, le=60)] = 10.0
 
 
 class AgentConfig(Closed):
@@ -171,5 +280,7 @@ class Config(Closed):
     extensions: ExtensionsConfig = Field(default_factory=ExtensionsConfig)
     host_skills: HostSkillsConfig = Field(default_factory=HostSkillsConfig)
     log: LogConfig = Field(default_factory=LogConfig)
+    notify: NotifyConfig = Field(default_factory=NotifyConfig)
+    telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     rules: Annotated[tuple[RuleConfig, ...], BeforeValidator(_as_tuple)] = Field(default=(), alias="rule")
     trust: Texts = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +14,22 @@ from remit.deployment.assemble import Assembled, Ground, assemble
 from remit.deployment.config import Config
 from remit.deployment.files import DeploymentFiles, read_files
 from remit.deployment.layers import MANAGED_FILE, Layers, combine, load_managed
-from remit.deployment.plugins import check_plugins
+from remit.deployment.plugins import check_plugins, open_extensions
 from remit.deployment.site_folders import site_folders
 from remit.deployment.trust import Standing, require, standing
 from remit.errors import DeploymentError
+from remit.extensions.extensions import NO_EXTENSIONS, Extensions
 from remit.packs.discovery import discover
 from remit.packs.installed import Inventory, PackProblem
 from remit.packs.lock import Lock
 from remit.skills import Skill
 from remit.state_folder import StateFolder, find_state, open_state
 from remit.values import ReadOnly
+from remit_sandbox.errors import SandboxError
 
 if TYPE_CHECKING:
     from remit.policy.rules import Rules
-    from remit_sandbox import Sandbox
+    from remit_sandbox import CellSpec, Sandbox
 
 
 class Deployment:
@@ -44,6 +47,7 @@ class Deployment:
         notes: what of the configuration gives nothing here, and why.
         standing: who accepted it.
         inventory: what is installed.
+        extensions: what its extensions give, and what of them was left out.
     """
 
     def __init__(
@@ -58,6 +62,9 @@ class Deployment:
         paths: Sequence[str] | None = None,
         principal: str | None = None,
         on_close: Callable[[], None] | None = None,
+        sandbox: Sandbox | None = None,
+        extensions: Extensions = NO_EXTENSIONS,
+        borrowed: bool = False,
     ) -> None:
         """Assemble a deployment from parts that were read already; use `open` instead."""
         self.folder: Path = files.folder
@@ -73,7 +80,10 @@ class Deployment:
         if standing.trusted:
             _make(self.workspace)
         self.paths: tuple[str, ...] = site_folders(paths)
-        self._sandbox: Sandbox | None = None
+        self._sandbox: Sandbox | None = sandbox
+        self._borrowed = borrowed
+        self._parts = (files, layers, state, paths)
+        self.extensions: Extensions = extensions
         self._on_close = on_close
         self._starting = threading.Lock()
         try:
@@ -84,7 +94,7 @@ class Deployment:
         except BaseException:
             self.close()
             raise
-        self.notes: tuple[str, ...] = (*layers.notes, *self.assembled.notes)
+        self.notes: tuple[str, ...] = (*layers.notes, *extensions.notes, *self.assembled.notes)
 
     @classmethod
     def open(
@@ -97,6 +107,7 @@ class Deployment:
         overrides: Mapping[str, Any] | None = None,
         principal: str | None = None,
         managed: Path = MANAGED_FILE,
+        extensions: bool = True,
     ) -> Deployment:
         """Open the deployment in `folder`; no parent folder is searched.
 
@@ -112,6 +123,7 @@ class Deployment:
             overrides: tables `model`, `agent`, `defaults`, `log` for this run; defaults only tighten.
             principal: for whom it runs; None for the person at this machine.
             managed: the managed file.
+            extensions: load the extensions that it enables; False switches all off for this run.
 
         Raises:
             NotTrusted: nobody has accepted it on this machine.
@@ -127,15 +139,51 @@ class Deployment:
             require(found, files.folder)
         check_plugins(layers.config.extensions)
         sources = {name: pack.from_ for name, pack in layers.config.packs.items() if pack.from_}
-        return cls(
+        person, state = principal or _person(), open_state(files.folder)
+        inventory, loaded = discover(paths, sources=sources), NO_EXTENSIONS
+        if found.trusted:
+            loaded = open_extensions(layers.config, files, principal=person, paths=paths, off=not extensions)
+        try:
+            return cls(
+                files=files,
+                layers=layers,
+                state=state,
+                inventory=inventory,
+                standing=found,
+                read_only=read_only,
+                paths=paths,
+                principal=person,
+                extensions=loaded,
+            )
+        except BaseException:
+            loaded.close()
+            raise
+
+    def acting_for(self, principal: str) -> Deployment:
+        """Return this deployment as it is for somebody else: with a `${data}` of their own.
+
+        It has the same extensions, and the same sandbox, in which cells with different rights are different
+        cells. Close it before this one.
+
+        Args:
+            principal: for whom it acts.
+
+        Raises:
+            DeploymentError, PolicyError: as `open`.
+        """
+        files, layers, state, paths = self._parts
+        return Deployment(
             files=files,
             layers=layers,
-            state=open_state(files.folder),
-            inventory=discover(paths, sources=sources),
-            standing=found,
-            read_only=read_only,
+            state=state,
+            inventory=self.inventory,
+            standing=self.standing,
+            read_only=self.read_only,
             paths=paths,
             principal=principal,
+            sandbox=self.sandbox,
+            extensions=self.extensions,
+            borrowed=True,
         )
 
     @property
@@ -148,13 +196,28 @@ class Deployment:
                 self._sandbox = Sandbox()
             return self._sandbox
 
+    def prepare(self) -> None:
+        """Have a cell started for each pack in the background, so that a conversation's first call need not wait.
+
+        What cannot be started now says so when it is called.
+        """
+        specs: list[CellSpec] = []
+        for skill in self.skills.values():
+            if skill.cell is not None and not skill.withheld and skill.cell not in specs:
+                specs.append(skill.cell)
+        with suppress(SandboxError):
+            for spec in specs:
+                self.sandbox.prepare(spec)
+
     def close(self) -> None:
         """End every cell, and remove what was made for the time only. Calling it again does nothing."""
         with self._starting:
             sandbox, self._sandbox = self._sandbox, None
             after, self._on_close = self._on_close, None
-        if sandbox is not None:
-            sandbox.close()
+        if not self._borrowed:
+            if sandbox is not None:
+                sandbox.close()
+            self.extensions.close()
         if after is not None:
             after()
 
@@ -192,6 +255,7 @@ class Deployment:
             read_only=self.read_only,
             paths=self.paths,
             sandbox=lambda: self.sandbox,
+            secret_providers=self.extensions.secret_providers,
         )
 
 

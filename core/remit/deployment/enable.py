@@ -43,6 +43,7 @@ def enable(
     settings: Mapping[str, Any] | None = None,
     secrets: Mapping[str, str] | None = None,
     required: bool | None = None,
+    regrants: Mapping[str, Any] | None = None,
     paths: Sequence[str] | None = None,
     sandbox: Sandbox | None = None,
     managed: Path = MANAGED_FILE,
@@ -63,6 +64,7 @@ def enable(
         settings: values for the pack's settings.
         secrets: logical name to reference (`env:NAME`).
         required: nothing starts without this pack.
+        regrants: flat keys of the grant to change, None for what the pack asks for; the others stay.
         paths: site folders; None for this interpreter's own.
         sandbox: used to describe; None makes one for the purpose.
         managed: the managed file.
@@ -87,6 +89,8 @@ def enable(
         settings=settings,
         secrets=secrets,
         required=required,
+        regrants=regrants,
+        extensions=bool(files.config.config.extensions.enabled),
     )
     values = table_values(manifest, _table(files, manifest.name), wishes)
     text = edited_pack(files.config.text, manifest.name, values, files.config.path)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_BYTES = 1024 * 1024
+_MANIFEST = re.compile(r'packs\.([a-z0-9_]+)\.manifest = "sha256:([0-9a-f]{64})"')
 _FACT = re.compile(r'packs\.([a-z0-9_]+)\.(version = "[^"]*"|editable = true)')
 
 
@@ -51,6 +52,44 @@ def locked_versions(folder: str | Path = ".") -> dict[str, str]:
     for fact in sorted(facts, key=lambda fact: fact[2], reverse=True):
         versions[fact[1]] = fact[2].partition('"')[2][:-1]
     return versions
+
+
+def broken_manifest(manifest: str | Path, locked: str) -> str:
+    """Say what is wrong with an enabled pack's `pack.toml`; empty for one that is as it was locked, or sound.
+
+    A file that is as it was locked is not read any further: it was sound then.
+
+    Args:
+        manifest: the file.
+        locked: hexadecimal digest that the lock holds, of `locked_manifests`.
+    """
+    import hashlib
+
+    try:
+        with open(manifest, "rb") as file:
+            if hashlib.sha256(file.read(_MOST_BYTES)).hexdigest() == locked:
+                return ""
+    except OSError as error:
+        return f"its pack.toml cannot be read: {error.strerror or error}"
+    from pathlib import Path
+
+    from remit.errors import RemitError
+    from remit.packs.manifest import read_manifest
+
+    try:
+        read_manifest(Path(manifest))
+    except RemitError as error:
+        return error.message
+    return ""
+
+
+def locked_manifests(folder: str | Path = ".") -> dict[str, str]:
+    """Return pack to the hexadecimal digest of its `pack.toml` in `remit.lock`; for display only."""
+    try:
+        with open(os.path.join(folder, "remit.lock"), encoding="utf-8-sig", errors="replace") as file:
+            return {found[1]: found[2] for line in file if (found := _MANIFEST.match(line))}
+    except OSError:
+        return {}
 
 
 def state_of(pack: str, installed: tuple[str, bool] | None, enabled: dict[str, bool], locked: dict[str, str]) -> str:

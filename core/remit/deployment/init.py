@@ -14,7 +14,7 @@ from remit.deployment.config import ModelConfig
 from remit.deployment.enable import enable
 from remit.deployment.files import read_files, real_folder
 from remit.deployment.load import parse_config
-from remit.deployment.source import CONFIG_NAME
+from remit.deployment.source import CONFIG_NAME, LOCK_NAME
 from remit.errors import DeploymentError, RemitError
 from remit.packs.installed import PackProblem
 from remit.state_folder import open_state
@@ -45,6 +45,10 @@ enforcement = {enforcement}  # kernel: refuse what cannot be confined; available
 # verdict = "deny"
 # match = {{ skill = "files.delete_file" }}
 # reason = "Nothing is deleted here"
+"""
+_ATTRIBUTES = f"""\
+# One fact a line: git may keep both sides. What they say differently does not load, and remit says so.
+{LOCK_NAME} merge=union
 """
 _EXAMPLES = {"name": "gpt-5-mini", "base_url": "https://api.example.com/v1", "api_key": "env:OPENAI_API_KEY"}
 
@@ -93,6 +97,7 @@ class InitProposal:
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(self.text)
             self.workspace.mkdir(parents=True, exist_ok=True)
+            _let_git_merge(self.folder / ".gitattributes")
         except FileExistsError as error:
             raise _there_already(path) from error
         except OSError as error:
@@ -154,6 +159,12 @@ def init(
         *(f"pack {name}: enabled with what it asks for" for name in packs),
     )
     return InitProposal(folder=real, text=text, workspace=place, packs=tuple(packs), lines=lines)
+
+
+def _let_git_merge(path: Path) -> None:
+    """Let git put the facts of two branches side by side in the lock; a file that is there already stays."""
+    if not path.exists():
+        path.write_text(_ATTRIBUTES, encoding="utf-8", newline="\n")
 
 
 def _model_lines(model: ModelConfig | None) -> list[str]:

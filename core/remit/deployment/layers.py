@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from remit.deployment.config import Config, PackConfig
+from remit.deployment.config import Config, ExtensionsConfig, PackConfig
 from remit.deployment.load import ConfigFile, load_config
 from remit.errors import DeploymentError, UsageError
 from remit.packs.installed import fold
 from remit.policy.config import DefaultsConfig, RuleConfig
+from remit.provenance.level import SETTLES_LESS
 from remit.values import strictest
 
 MANAGED_FILE = Path("/etc/remit/remit.toml")
@@ -95,6 +96,11 @@ def stricter_defaults(upper: DefaultsConfig, lower: DefaultsConfig) -> DefaultsC
     for key in ("allow_yes", "allow_rules"):
         if key in said and not getattr(upper, key):
             chosen[key] = False
+    if "two_person" in said:
+        chosen["two_person"] = tuple(sorted({*upper.two_person, *lower.two_person}))
+    if "provenance" in said:
+        chosen["provenance"] = max(upper.provenance, lower.provenance, key=SETTLES_LESS.index)
+        chosen["check_egress"] = upper.egress or lower.egress
     return lower.model_copy(update=chosen)
 
 
@@ -117,8 +123,9 @@ def _under(managed: Config, own: Config) -> Layers:
             "packs": _packs(upper, own.packs),
             "model": _forced(managed.model, own.model),
             "log": _forced(managed.log, own.log),
+            "notify": _forced(managed.notify, own.notify),
             "defaults": stricter_defaults(managed.defaults, own.defaults),
-            "extensions": _narrowed(managed.extensions, own.extensions),
+            "extensions": _extensions(managed.extensions, own.extensions),
             "host_skills": _narrowed(managed.host_skills, own.host_skills),
         }
     )
@@ -154,6 +161,7 @@ def _pack(upper: PackConfig, lower: PackConfig) -> PackConfig:
     changes: dict[str, Any] = {
         "enabled": lower.enabled and (upper.enabled or "enabled" not in said),
         "required": lower.required or upper.required,
+        "shared": lower.shared and (upper.shared or "shared" not in said),
         "settings": {**lower.settings, **upper.settings},
         "secrets": {**lower.secrets, **upper.secrets},
     }
@@ -180,6 +188,23 @@ def _narrowed(upper: _Table, lower: _Table) -> _Table:
     return lower.model_copy(update=changes)
 
 
+def _extensions(upper: ExtensionsConfig, lower: ExtensionsConfig) -> ExtensionsConfig:
+    """What the upper layer enables is a ceiling; what it requires or blocks, chooses or sets, holds."""
+    said = upper.model_fields_set
+    changes: dict[str, Any] = {
+        "required": tuple(dict.fromkeys((*upper.required, *lower.required))),
+        "blocked": tuple(dict.fromkeys((*upper.blocked, *lower.blocked))),
+        "settings": {**lower.settings, **upper.settings},
+        "signoff": upper.signoff or lower.signoff,
+    }
+    if "enabled" in said:
+        known = {fold(name) for name in upper.enabled}
+        changes["enabled"] = tuple(name for name in lower.enabled if fold(name) in known)
+    if "pydantic_plugins" in said:
+        changes["pydantic_plugins"] = tuple(one for one in lower.pydantic_plugins if one in upper.pydantic_plugins)
+    return lower.model_copy(update=changes)
+
+
 def _with_flags(config: Config, flags: Mapping[str, Any]) -> Config:
     unknown = sorted(set(flags) - set(FLAGS))
     if unknown:
@@ -187,15 +212,16 @@ def _with_flags(config: Config, flags: Mapping[str, Any]) -> Config:
     changes: dict[str, Any] = {}
     for name, table in flags.items():
         if table:
-            changes[name] = _with_flag(name, getattr(config, name), table)
+            changes[name] = _with_flag(name, getattr(config, name), table, config.extensions)
     return config.model_copy(update=changes)
 
 
-def _with_flag(name: str, here: _Table, table: Mapping[str, Any]) -> BaseModel:
+def _with_flag(name: str, here: _Table, table: Mapping[str, Any], extensions: ExtensionsConfig) -> BaseModel:
     try:
         if isinstance(here, DefaultsConfig):
             return stricter_defaults(DefaultsConfig.model_validate(table), here)
-        return type(here).model_validate({**here.model_dump(by_alias=True, exclude_unset=True), **table})
+        written = {**here.model_dump(by_alias=True, exclude_unset=True), **table}
+        return type(here).model_validate(written, context={"extensions": extensions.enabled})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         key = ".".join(str(part) for part in (name, *first["loc"]))

@@ -55,9 +55,15 @@ def parse_config(text: str, path: Path) -> Config:
     if "policy" not in table:
         raise DeploymentError(f"{path}: the key `policy` is missing", remedy="write `policy = 1` at the top")
     try:
-        return Config.model_validate(table)
+        return Config.model_validate(table, context=_context(table))
     except ValidationError as error:
         raise DeploymentError("\n".join(_explain(error, text, path, table))) from None
+
+
+def _context(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what validation has to know beforehand: whether extensions are enabled."""
+    extensions = table.get("extensions")
+    return {"extensions": extensions.get("enabled") if isinstance(extensions, dict) else None}
 
 
 def _explain(error: ValidationError, text: str, path: Path, table: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from remit.packs.limits import to_limits
 from remit.packs.manifest import Manifest, Setting
 from remit.packs.permissions import Permission
 from remit.values import ReadOnly
+from remit_sandbox.confine.programs import digest_of, script_interpreter
 from remit_sandbox.values import Limits, Rights
 
 _PROCESSES = 16
@@ -161,22 +162,41 @@ def resolve_right(
     write = resolve_paths(right.fs_write, anchors, create=True)
     read = resolve_paths(right.fs_read, anchors)
     programs, missing = _programs(right.exec)
+    digests, unreadable = _digests(programs)
     rights = Rights(
         read=read.paths,
         write=write.paths,
         net=right.net,
         private_net=tuple(entry for entry in right.net if entry in private_net),
-        exec=programs,
+        exec=tuple(digests),
+        program_digests=digests,
+        shm=right.shm,
         env={name: os.environ[name] for name in right.env if name in os.environ},
         limits=_limits(right),
     )
-    return ResolvedRight(rights=rights, notes=(*read.notes, *write.notes, *missing))
+    return ResolvedRight(rights=rights, notes=(*read.notes, *write.notes, *missing, *unreadable))
 
 
 def _limits(right: Permission) -> Limits:
     """A program that may be started needs a process to run in, even where the pack names no number."""
     limits = to_limits(right.limits)
     return replace(limits, processes=_PROCESSES) if right.exec and not limits.processes else limits
+
+
+def _digests(programs: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what each program is now, which is what may run from here on, and what cannot be held to that."""
+    digests: dict[str, str] = {}
+    notes: list[str] = []
+    for path in programs:
+        try:
+            digests[path] = digest_of(path)
+        except OSError as error:
+            notes.append(f"the program {path} is left out: it cannot be read ({error.strerror or error})")
+            continue
+        interpreter = script_interpreter(path)
+        if interpreter and os.path.realpath(interpreter) not in programs:
+            notes.append(f"{path} is a script, which runs only where its interpreter is granted as well: {interpreter}")
+    return digests, tuple(notes)
 
 
 def _programs(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

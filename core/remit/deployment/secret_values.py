@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from remit.errors import DeploymentError
+from remit.extensions.extensions import no_such_scheme
+from remit.extensions.values import SecretProvider
 
 _MAX_BYTES = 64 * 1024
 
 
-def resolve_secret(reference: str, *, folder: Path | None = None) -> str:
+def resolve_secret(
+    reference: str, *, folder: Path | None = None, providers: Mapping[str, SecretProvider] | None = None
+) -> str:
     """Return the value that `reference` names.
 
     Args:
-        reference: `env:NAME`, `file:/path` (relative to `folder` when it is given) or
-            `keyring:service/name`.
+        reference: `env:NAME`, `file:/path` (relative to `folder` when it is given),
+            `keyring:service/name`, or of a kind that an extension resolves.
         folder: the deployment's folder.
+        providers: kind of reference to what resolves it, of extensions.
 
     Raises:
         DeploymentError: it is no reference, or there is no value.
@@ -31,7 +37,10 @@ def resolve_secret(reference: str, *, folder: Path | None = None) -> str:
         return _from_file(Path(folder or "/", where))
     if kind == "keyring":
         return _from_keyring(where)
-    raise DeploymentError("a secret is written env:NAME, file:/path or keyring:service/name")
+    known = providers or {}
+    if kind in known:
+        return known[kind](where)
+    raise no_such_scheme(kind, known, "a secret")
 
 
 def _from_environment(name: str) -> str:
@@ -66,7 +75,13 @@ def _from_keyring(where: str) -> str:
             f"keyring:{where} needs the Python package keyring, which is not installed",
             remedy="pip install keyring, or use env:NAME or file:/path",
         )
-    value: str | None = import_module("keyring").get_password(service, name)
+    try:
+        value: str | None = import_module("keyring").get_password(service, name)
+    except Exception as error:  # backends raise what they like; their words may hold what they found
+        raise DeploymentError(
+            f"the keyring of this machine cannot be read for {where} ({type(error).__name__})",
+            remedy="unlock it, or use env:NAME or file:/path where there is none",
+        ) from None
     if not value:
         raise DeploymentError(f"the keyring holds nothing under {where}")
     return value

@@ -12,6 +12,7 @@ from remit.deployment.load import nearest
 from remit.deployment.rights import PackGrant, in_mode, resolve_right
 from remit.deployment.secret_values import resolve_secret
 from remit.errors import DeploymentError, PackError, RemitError
+from remit.extensions.values import SecretProvider
 from remit.packs.installed import InstalledPack, PackProblem
 from remit.packs.lock import LockedPack, LockedSkill
 from remit.packs.manifest import Manifest, SkillTable
@@ -33,6 +34,7 @@ class Site:
         paths: site folders for the cells.
         read_only: the mode.
         enforcement: what the deployment demands.
+        secret_providers: kind of reference to what resolves it, of extensions.
     """
 
     folder: Path
@@ -40,6 +42,7 @@ class Site:
     paths: tuple[str, ...]
     read_only: ReadOnly
     enforcement: Enforcement
+    secret_providers: Mapping[str, SecretProvider] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +124,6 @@ def _skill(parts: PackParts, name: str, site: Site) -> tuple[Skill, tuple[str, .
     effect = effective_effect(table.effect, granted, accept_read=name in parts.config.accept_read)
     withheld = bool(site.read_only) and effect != "read"
     right = NOTHING if withheld else in_mode(granted, site.read_only)
-    if right.shm:
-        raise PackError("it asks for shared memory, which needs a mount namespace that cells do not have")
     resolved = resolve_right(right, site.anchors, private_net=parts.grant.private_net)
     cell = _cell(parts, table, right, resolved.rights, site)
     skill = _value(parts, name, locked, effect, (permission, granted, right), cell)
@@ -144,7 +145,7 @@ def _locked(parts: PackParts, name: str) -> LockedSkill:
 def _cell(parts: PackParts, table: SkillTable, right: Permission, rights: Rights, site: Site) -> CellSpec:
     own = any(entry.startswith("${data}") for entry in (*right.fs_read, *right.fs_write))
     workspace = str(site.anchors["workspace"])
-    share = _share(site.anchors["workspace"], (*rights.read, *rights.write))
+    share = share_of(site.anchors["workspace"], (*rights.read, *rights.write))
     return CellSpec(
         pack=parts.name,
         package=parts.installed.package,
@@ -158,12 +159,13 @@ def _cell(parts: PackParts, table: SkillTable, right: Permission, rights: Rights
         cwd=workspace if share == "whole" else None,
         data=str(site.anchors["data"]) if own else None,
         isolation=_isolation(table, right),
+        shared=parts.config.shared,
         enforcement=site.enforcement,
     )
 
 
-def _share(workspace: Path, paths: Iterable[str]) -> Literal["", "part", "whole"]:
-    """Say how much of the workspace these paths of `Rights` open."""
+def share_of(workspace: Path, paths: Iterable[str]) -> Literal["", "part", "whole"]:
+    """Say how much of the workspace these paths of `Rights` open; the whole makes it the working directory."""
     share: Literal["", "part"] = ""
     for path in paths:
         place = Path(path.removesuffix("/**") or "/")
@@ -177,7 +179,7 @@ def _share(workspace: Path, paths: Iterable[str]) -> Literal["", "part", "whole"
 def _isolation(table: SkillTable, right: Permission) -> Isolation:
     if right.exec:
         return "process"
-    return "warm" if table.isolation == "auto" else table.isolation
+    return table.isolation
 
 
 def _secrets(parts: PackParts, names: tuple[str, ...], site: Site) -> dict[str, str]:
@@ -189,13 +191,13 @@ def _secrets(parts: PackParts, names: tuple[str, ...], site: Site) -> dict[str, 
                 f"its secret {name} is not bound",
                 remedy=f'write [packs.{parts.name}.secrets] {name} = "env:{name.upper()}"',
             )
-        values[name] = _secret(name, reference, site.folder)
+        values[name] = _secret(name, reference, site)
     return values
 
 
-def _secret(name: str, reference: str, folder: Path) -> str:
+def _secret(name: str, reference: str, site: Site) -> str:
     try:
-        return resolve_secret(reference, folder=folder)
+        return resolve_secret(reference, folder=site.folder, providers=site.secret_providers)
     except RemitError as error:
         raise DeploymentError(f"its secret {name}: {error.message}", remedy=error.remedy) from error
 

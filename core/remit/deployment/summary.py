@@ -7,13 +7,15 @@ rendered from the rule, and its reason follows marked as said.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 
 from remit.deployment.config import Config, PackConfig
 from remit.deployment.files import DeploymentFiles
+from remit.deployment.layers import canonical
 from remit.deployment.news import given_to_skills
 from remit.errors import RemitError
-from remit.packs.locked import LockedPack
+from remit.packs.locked import Lock, LockedPack
 from remit.packs.permissions import Permission
 from remit.packs.words import explain_in_words, united
 from remit.policy.config import MatchConfig, RuleConfig
@@ -25,7 +27,7 @@ def summary(files: DeploymentFiles) -> Iterator[str]:
     yield from _where(config)
     yield from _defaults(config)
     yield from map(_rule, config.rules)
-    yield from _host_code(config)
+    yield from _host_code(config, files.lock)
     for name, pack in sorted(config.packs.items()):
         if pack.enabled:
             yield from _pack(name, pack, files.lock.packs.get(name.lower().replace("-", "_")))
@@ -48,6 +50,11 @@ def _where(config: Config) -> Iterator[str]:
         yield f"model requests go to {config.model.base_url}{key}"
     if config.workspace != "workspace":
         yield f"the workspace is {config.workspace}"
+    if config.notify.command:
+        command = " ".join(map(shlex.quote, config.notify.command))
+        yield f"when a call waits for a person, this runs with all rights of this program: {command}"
+    if config.notify.webhook:
+        yield f"when a call waits for a person, {config.notify.webhook} is told"
     if config.agent.prompt:
         yield f"the model is told: {json.dumps(config.agent.prompt, ensure_ascii=False)}"
 
@@ -77,9 +84,18 @@ def _calls(match: MatchConfig) -> str:
     return "every call" if written == "{}" else f"calls with {written}"
 
 
-def _host_code(config: Config) -> Iterator[str]:
+def _host_code(config: Config, lock: Lock) -> Iterator[str]:
     for name in config.extensions.enabled:
-        yield f"extension {name} runs in the host, not confined"
+        locked = lock.extensions.get(canonical(name))
+        if locked is None:
+            yield f"extension {name} runs in the host, not confined, once it is locked; until then it stays off"
+        else:
+            source = f"{locked.distribution} {locked.version}"
+            yield f"extension {name} ({source}) runs in the host, not confined, with all rights of this program"
+        if settings := config.extensions.settings.get(name):
+            yield f"  its settings: {json.dumps(settings, ensure_ascii=False, default=str)}"
+    if config.extensions.signoff:
+        yield f"people are asked over the sign-off channel {config.extensions.signoff} of an extension"
     for name in config.extensions.pydantic_plugins:
         yield f"pydantic plugin {name} runs in the host, not confined"
     for name in config.host_skills.allow:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remit.deployment.deployment import Deployment
 from remit.deployment.files import read_files
@@ -25,12 +26,15 @@ from remit.state_folder import StateFolder, private_folder
 from remit.values import ReadOnly
 from remit_sandbox.values import Enforcement
 
+if TYPE_CHECKING:
+    from remit_sandbox import Sandbox
+
 _MANIFEST = "pack.toml"
 _GROUP = "remit.packs"
 
 
 def try_pack(
-    folder: str | Path,
+    folder: str | Path | InstalledPack,
     *,
     settings: Mapping[str, Any] | None = None,
     enforcement: Enforcement | None = None,
@@ -38,6 +42,9 @@ def try_pack(
     paths: Sequence[str] | None = None,
     workspace: str | Path | None = None,
     private_net: bool = False,
+    grants: Mapping[str, Sequence[str]] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    sandbox: Sandbox | None = None,
 ) -> Deployment:
     """Open a temporary deployment with one pack, which gets all that its manifest asks for.
 
@@ -46,20 +53,23 @@ def try_pack(
 
     Args:
         folder: of the project (`pyproject.toml` with the package beside it or under `src`), or of
-            the package itself.
+            the package itself; or a pack that is installed or unpacked, which is taken as one in development.
         settings: values for the pack's settings.
         enforcement: None for `kernel` where this machine can, else `available`.
         read_only: the mode.
         paths: site folders for what the pack imports; None for this interpreter's own.
         workspace: an existing folder for `${workspace}`, which stays; None for an empty temporary one.
         private_net: private addresses that the manifest itself names may be reached, too.
+        grants: permission key to what it is given, where that is less than the manifest asks for.
+        secrets: logical name to value; the others come from the environment.
+        sandbox: where its cells run, closed with the deployment; None for one of its own.
 
     Raises:
         PackError: there is no pack in the folder, or its code cannot be imported.
         ManifestError: its manifest is wrong.
         UsageError: a setting that it does not have.
     """
-    installed = development_pack(Path(folder))
+    installed = replace(folder, editable=True) if isinstance(folder, InstalledPack) else development_pack(Path(folder))
     manifest = read_manifest(installed.manifest, package=installed.package)
     if manifest.name != installed.name:
         raise PackError(f"pack.toml says {manifest.name!r}, the entry point says {installed.name!r}")
@@ -73,8 +83,10 @@ def try_pack(
             enforcement or _best(),
             workspace=_existing(workspace) if workspace is not None else place / "workspace",
             private_net=private_net,
+            grants=grants or {},
+            secrets=_kept(place / "secrets", secrets or {}),
         )
-        return _whole(_open(place, installed, manifest, text, read_only, paths))
+        return _whole(_open(place, installed, manifest, text, read_only, paths, sandbox))
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
@@ -188,6 +200,7 @@ def _open(
     config: str,
     read_only: ReadOnly,
     paths: Sequence[str] | None,
+    sandbox: Sandbox | None,
 ) -> Deployment:
     home = place / "deployment"
     home.mkdir()
@@ -203,6 +216,7 @@ def _open(
         read_only=read_only,
         paths=paths,
         on_close=lambda: shutil.rmtree(place, ignore_errors=True),
+        sandbox=sandbox,
     )
 
 
@@ -213,9 +227,12 @@ def _config(
     *,
     workspace: Path,
     private_net: bool,
+    grants: Mapping[str, Sequence[str]],
+    secrets: Mapping[str, str],
 ) -> str:
     asked = manifest.permission(manifest.settings_with(settings))
     reads = [name for name, table in manifest.skills.items() if table.effect == "read"]
+    given = {**({"net": asked.net} if private_net else {}), **grants}
     lines = [
         "policy = 1",
         f"workspace = {_toml(str(workspace))}",
@@ -225,11 +242,21 @@ def _config(
         f"[packs.{manifest.name}]",
         "enabled = true",
         f"accept_read = {_toml(reads)}",
-        *([f"grant.net = {_toml(list(asked.net))}"] if private_net else []),
+        *(f"grant.{key} = {_toml(list(value))}" for key, value in given.items()),
         *(f"settings.{name} = {_toml(value)}" for name, value in settings.items()),
-        *(f'secrets.{name} = "env:{name.upper()}"' for name in asked.secrets),
+        *(f"secrets.{name} = {_toml(secrets.get(name, f'env:{name.upper()}'))}" for name in asked.secrets),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _kept(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
+    """Write secrets to files that only their owner reads, and return a reference to each."""
+    if secrets:
+        folder.mkdir(mode=0o700)
+    for name, value in secrets.items():
+        with open(os.open(folder / name, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(value)
+    return {name: f"file:{folder / name}" for name in secrets}
 
 
 def _toml(value: Any) -> str:

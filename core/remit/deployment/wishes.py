@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remit.deployment.config import REFERENCE, PackConfig
+from remit.deployment.config import PackConfig, is_reference
 from remit.deployment.edit import Key
 from remit.deployment.load import nearest
 from remit.errors import DeploymentError, UsageError
@@ -27,6 +27,8 @@ class Wishes:
         settings: values for the pack's settings.
         secrets: logical name to reference.
         required: nothing starts without this pack.
+        regrants: keys of the grant to change, None for what the pack asks for; the others stay.
+        extensions: some are enabled, which may resolve references of kinds of their own.
     """
 
     grants: Mapping[str, Any] | None = None
@@ -35,6 +37,8 @@ class Wishes:
     settings: Mapping[str, Any] | None = None
     secrets: Mapping[str, str] | None = None
     required: bool | None = None
+    regrants: Mapping[str, Any] | None = None
+    extensions: bool = False
 
 
 def table_values(manifest: Manifest, table: PackConfig, wishes: Wishes) -> dict[Key, Any]:
@@ -49,7 +53,9 @@ def table_values(manifest: Manifest, table: PackConfig, wishes: Wishes) -> dict[
     chosen = manifest.settings_with({**table.settings, **(wishes.settings or {})})
     names = table.skills if wishes.skills is None else checked_skills(manifest, wishes.skills)
     values: dict[Key, Any] = {("enabled",): True, **_plain(manifest, wishes)}
-    if wishes.grants is not None:
+    if wishes.regrants is not None:
+        values.update(_regranted(wishes.regrants))
+    elif wishes.grants is not None:
         values.update(_grant_values(flatten(wishes.grants), _narrowest(manifest, chosen, names)))
     elif not table.grant.given():
         values.update(_narrowest(manifest, chosen, names))
@@ -81,18 +87,18 @@ def _plain(manifest: Manifest, wishes: Wishes) -> dict[Key, Any]:
         values["skills",] = checked_skills(manifest, wishes.skills)
     values.update({("settings", name): value for name, value in (wishes.settings or {}).items()})
     for name, reference in (wishes.secrets or {}).items():
-        values["secrets", name] = _checked_reference(manifest, name, reference)
+        values["secrets", name] = _checked_reference(manifest, name, reference, extensions=wishes.extensions)
     return values
 
 
-def _checked_reference(manifest: Manifest, name: str, reference: str) -> str:
+def _checked_reference(manifest: Manifest, name: str, reference: str, *, extensions: bool) -> str:
     """A secret's value must not reach a file or a screen: what is no reference is not repeated."""
     asked = manifest.permissions.secrets
     if name not in asked:
         close = nearest(name, asked)
         hint = f"; did you mean {close!r}?" if close else f"; it asks for {', '.join(asked) or 'none'}"
         raise UsageError(f"pack {manifest.name} asks for no secret {name!r}{hint}")
-    if not REFERENCE.fullmatch(reference):
+    if not is_reference(reference, extensions=extensions):
         raise UsageError(
             f"secret {name} of pack {manifest.name}: that is no reference, and a secret itself is never written down",
             remedy=f"{name}=env:{name.upper()}, {name}=file:/path or {name}=keyring:service/name",
@@ -134,6 +140,11 @@ def _grant_values(flat: Mapping[str, Any], least: Mapping[Key, Any]) -> dict[Key
     for key, value in flat.items():
         values["grant", *key.split(".")] = list(value) if isinstance(value, tuple) else value
     return values
+
+
+def _regranted(changes: Mapping[str, Any]) -> dict[Key, Any]:
+    flatten(changes)
+    return {("grant", *key.split(".")): value for key, value in changes.items()}
 
 
 def _narrowest(manifest: Manifest, settings: Mapping[str, Any], names: Iterable[str] | None) -> dict[Key, Any]:

@@ -14,6 +14,7 @@ _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _NOT_THEIRS = re.compile(r"(python|pip|remit)[w0-9.-]*", re.IGNORECASE)
 _STARTUP = ("sitecustomize", "usercustomize")
 _OURS = ("remit", "remit_sandbox")
+_STANDARD_TOO = ("test",)  # part of the standard library, and left out of its list of names
 _RESERVED = ("remit", "local")
 LONGEST_NAME = 24
 """Characters that a pack's name may have."""
@@ -59,7 +60,7 @@ def _check_package(package: str) -> None:
         )
     if not _PACKAGE.fullmatch(package) or keyword.iskeyword(package):
         raise Refused(f"its entry point names {package[:80]!a}, which is no package name")
-    if package in sys.stdlib_module_names:
+    if package in sys.stdlib_module_names or package in _STANDARD_TOO:
         raise Refused(f"module {package} comes from the standard library", "rename the package")
     if package in _OURS:
         raise Refused(f"package {package} is Remit itself", "rename the package")

@@ -26,7 +26,7 @@ def discover(paths: Sequence[str] | None = None, *, sources: Mapping[str, str] |
 def list_packs(
     paths: Sequence[str] | None = None, *, index: Path, sources: Mapping[str, str] | None = None
 ) -> Inventory:
-    """The same as `discover`, answered from an index where the site folders are unchanged.
+    """The same as `discover`, answered from an index where nothing that it depends on has changed.
 
     For listings only: nothing that decides a right may use it, and `files` is empty.
 
@@ -40,6 +40,7 @@ def list_packs(
     if known is None:
         from remit.packs.survey import survey
 
-        known = survey(folders, sources or {})
-        remember(index, folders, sources or {}, known)
+        seen: list[list[str]] = []
+        known = survey(folders, sources or {}, seen=seen)
+        remember(index, folders, sources or {}, known, seen)
     return known

@@ -49,17 +49,21 @@ class Distribution:
     groups: Mapping[str, Mapping[str, str]]
 
 
-def pack_names(folder: str) -> dict[str, dict[str, str]] | None:
+def pack_names(folder: str, group: str = GROUP) -> dict[str, dict[str, str]] | None:
     """Return the entry points of a `.dist-info` folder when it names a pack, None when it does not.
+
+    Args:
+        folder: the `.dist-info` folder.
+        group: the entry-point group to look for, another one for extensions.
 
     Raises:
         Refused: it seems to name one, and cannot be read.
     """
     data = _read(f"{folder}/entry_points.txt", _NAMES)
-    if data is None or GROUP.encode() not in data:
+    if data is None or group.encode() not in data:
         return None
     groups = parse_entry_points(_text(data, "entry_points.txt"))
-    return groups if GROUP in groups else None
+    return groups if group in groups else None
 
 
 def parse_entry_points(text: str) -> dict[str, dict[str, str]]:

@@ -6,13 +6,47 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from remit.errors import PackError
-from remit.packs.installed import InstalledPack
 
 _COMPILED = (".so", ".pyd", ".dylib", ".dll")
 _METADATA = ("METADATA", "entry_points.txt")
+
+
+class Installed(Protocol):
+    """What has files of its own in a site folder: a pack, or an extension."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """The package's folder."""
+        ...
+
+    @property
+    def package(self) -> str:
+        """The top-level package."""
+        ...
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What RECORD lists, as POSIX paths below the folder that holds the package."""
+        ...
+
+    @property
+    def metadata(self) -> Path:
+        """The distribution's `.dist-info` folder."""
+        ...
+
+    @property
+    def editable(self) -> bool:
+        """A development install."""
+        ...
 
 
 def digest(data: bytes) -> str:
@@ -35,7 +69,7 @@ def _escaped(char: str) -> str:
     return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
-def file_digests(pack: InstalledPack) -> dict[str, str]:
+def file_digests(pack: Installed) -> dict[str, str]:
     """Return the SHA-256 of each file of a pack by its name in the lock's digest, such as `tide_pack/skills.py`.
 
     Raises:
@@ -47,7 +81,7 @@ def file_digests(pack: InstalledPack) -> dict[str, str]:
         raise PackError(f"pack {pack.name}: {error.filename} cannot be read ({error.strerror})") from None
 
 
-def hash_files(pack: InstalledPack, digests: Mapping[str, str] | None = None) -> tuple[str, str]:
+def hash_files(pack: Installed, digests: Mapping[str, str] | None = None) -> tuple[str, str]:
     """Return two digests: of the files that are alike everywhere, and of the compiled ones.
 
     The package's folder is walked rather than RECORD followed, because a file that was put beside the
@@ -78,7 +112,7 @@ def _is_compiled(name: str) -> bool:
     return name.endswith(_COMPILED) or name.partition("/")[0].endswith(".libs")
 
 
-def _files(pack: InstalledPack) -> Iterator[tuple[str, str]]:
+def _files(pack: Installed) -> Iterator[tuple[str, str]]:
     """Yield (path, name in the digest) of every file that counts."""
     yield from _below(str(pack.root), pack.package)
     for name in pack.files:
@@ -117,7 +151,7 @@ def _file_digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def wheel_tag(pack: InstalledPack) -> str:
+def wheel_tag(pack: Installed) -> str:
     """Return the tags of the wheel that was installed, `py3-none-any` when its WHEEL file says nothing."""
     try:
         with (pack.metadata / "WHEEL").open("rb") as file:

@@ -7,6 +7,7 @@ answers, and writes it.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ class ListedPack(NamedTuple):
     distribution: str
     version: str
     editable: bool
+    manifest: str
 
 
 class ListedProblem(NamedTuple):
@@ -55,7 +57,7 @@ def listing(index: str, paths: Sequence[str] | None = None) -> Listing:
         known = read_index(index, site_paths(paths), {})
         if known is not None:
             return Listing(_rows(ListedPack, known["packs"]), _rows(ListedProblem, known["problems"]))
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         pass
     from pathlib import Path
 
@@ -66,11 +68,16 @@ def listing(index: str, paths: Sequence[str] | None = None) -> Listing:
 
 
 def _rows(kind: Any, facts: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:
-    return tuple(kind(*(one[field] for field in kind._fields)) for one in facts)
+    return tuple(kind(*(_plain(one[field]) for field in kind._fields)) for one in facts)
+
+
+def _plain(value: Any) -> Any:
+    """Return a path as text, as an index has it; other values as they are."""
+    return os.fspath(value) if hasattr(value, "__fspath__") else value
 
 
 def read_index(index: str, folders: Folders, sources: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return what was written about these folders, None when that is not known.
+    """Return what was written about these folders, None when that is not known or no longer true.
 
     Raises:
         KeyError, TypeError: it has not the known form.
@@ -80,7 +87,37 @@ def read_index(index: str, folders: Folders, sources: Mapping[str, str]) -> dict
             known: dict[str, Any] = json.loads(file.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
         return None
-    return known if known["key"] == index_key(folders, sources) else None
+    if known["key"] != index_key(folders, sources) or known["stamps"] != stamps(known["seen"])[0]:
+        return None
+    return known
+
+
+def stamps(seen: Iterable[Sequence[str]]) -> tuple[str, int]:
+    """Return the sizes and times of every file that a survey depends on, as one text, and the latest time.
+
+    A folder's own time tells what was added and removed in it, and nothing of a file that was written in place.
+
+    Args:
+        seen: `.dist-info` folders; after one that names a pack its package's folder, and further files.
+
+    Raises:
+        TypeError: it has not this form.
+    """
+    found: list[str] = []
+    latest = 0
+    for folder, *more in seen:
+        paths = [folder, f"{folder}/entry_points.txt"]
+        if more:
+            paths += (f"{folder}/METADATA", f"{folder}/RECORD", *more)
+        for path in paths:
+            try:
+                facts = os.stat(path)
+            except (OSError, ValueError):
+                found.append("-")
+                continue
+            found.append(f"{facts.st_mtime_ns:x}.{facts.st_size:x}")
+            latest = max(latest, facts.st_mtime_ns)
+    return " ".join(found), latest
 
 
 def index_file(index: str, folders: Folders) -> str:

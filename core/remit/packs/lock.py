@@ -4,12 +4,13 @@ Where import time matters, `remit.packs.lockfile` reads a lock without pydantic.
 """
 
 from remit.packs.drift import drift, widened
-from remit.packs.locked import Lock, LockedPack, LockedSkill
+from remit.packs.locked import Lock, LockedExtension, LockedPack, LockedSkill
 from remit.packs.lockfile import format_lock, parse_lock, read_lock, write_lock
 from remit.packs.locking import lock_pack
 
 __all__ = [
     "Lock",
+    "LockedExtension",
     "LockedPack",
     "LockedSkill",
     "drift",

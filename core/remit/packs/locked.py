@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from remit.packs.hashes import digest_of
@@ -18,6 +18,8 @@ class LockedSkill:
     Attributes:
         table: hash of its whole `[[skill]]` table.
         content: hash of name, description and schema.
+        rest: hash of the table without what the lock itself tells (effect, impact, uses, limits); empty in a lock
+            that an older Remit wrote.
         effect: as declared.
         impact: as declared.
         description: what the model reads.
@@ -28,6 +30,7 @@ class LockedSkill:
 
     table: str
     content: str
+    rest: str = ""
     effect: Effect = "external"
     impact: tuple[Impact, ...] = ()
     description: str = ""
@@ -49,8 +52,11 @@ class LockedPack:
         files: hash over the files that are alike everywhere, METADATA and entry_points.txt among them.
         compiled: wheel tag to hash over the compiled files.
         manifest: hash of `pack.toml`.
+        settings: hash over the default settings; empty in a lock that an older Remit wrote.
         permission: the ceiling that it asks for, with its default settings.
         skills: name to skill.
+        wheels: file name to hash of the wheels that it was installed from, its own and those of what it
+            needs, for each system that it was installed on; empty where pip alone installed it.
     """
 
     distribution: str
@@ -61,8 +67,10 @@ class LockedPack:
     files: str = ""
     compiled: Mapping[str, str] = field(default_factory=dict)
     manifest: str = ""
+    settings: str = ""
     permission: Permission = NOTHING
     skills: Mapping[str, LockedSkill] = field(default_factory=dict)
+    wheels: Mapping[str, str] = field(default_factory=dict)
 
     def skill_hash(self, skill: str) -> str:
         """Return one hash over a skill's table, content and the pack's files."""
@@ -71,15 +79,41 @@ class LockedPack:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LockedExtension:
+    """One extension as it was accepted; hashes are `sha256:...`.
+
+    Attributes:
+        distribution: name of the pip distribution.
+        version: of the distribution.
+        entry: what its entry point names, `package`, `package.module` or `package.module:object`.
+        editable: a development install; its files are held all the same.
+        files: hash over the files of its package that are alike everywhere.
+        compiled: wheel tag to hash over the compiled files.
+    """
+
+    distribution: str
+    version: str
+    entry: str
+    editable: bool = False
+    files: str = ""
+    compiled: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lock:
-    """The whole file: pack name to what was accepted."""
+    """The whole file: pack name, and extension name, to what was accepted."""
 
     packs: Mapping[str, LockedPack] = field(default_factory=dict)
+    extensions: Mapping[str, LockedExtension] = field(default_factory=dict)
 
     def with_pack(self, name: str, pack: LockedPack) -> Lock:
         """Return a copy with one pack added or replaced."""
-        return Lock(packs={**self.packs, name: pack})
+        return replace(self, packs={**self.packs, name: pack})
 
     def without_pack(self, name: str) -> Lock:
         """Return a copy without one pack."""
-        return Lock(packs={key: value for key, value in self.packs.items() if key != name})
+        return replace(self, packs={key: value for key, value in self.packs.items() if key != name})
+
+    def with_extension(self, name: str, extension: LockedExtension) -> Lock:
+        """Return a copy with one extension added or replaced."""
+        return replace(self, extensions={**self.extensions, name: extension})

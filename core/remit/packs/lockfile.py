@@ -1,7 +1,10 @@
 """The text of `remit.lock`: TOML with one whole fact a line, sorted, so that git merges it.
 
-`*.lock merge=union` in `.gitattributes` is safe: what two branches say differently becomes a key
-that is there twice, and such a lock does not load.
+`remit.lock merge=union` in `.gitattributes`, which `remit init` writes, is safe: what two branches say differently
+becomes a key that is there twice, and such a lock does not load.
+
+A lock of an older Remit loads as it is: what it does not say yet (such as `wheels`) is left open, and is added by the
+next command that locks. `lock = N` at its top grows only when that would not do, and a Remit that is too old says so.
 """
 
 from __future__ import annotations
@@ -9,13 +12,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from remit.errors import LockError, PolicyError
 from remit.packs.hashes import canonical
-from remit.packs.locked import Lock, LockedPack, LockedSkill
+from remit.packs.locked import Lock, LockedExtension, LockedPack, LockedSkill
 from remit.packs.permissions import Permission
 from remit.state_folder import replace_file
 from remit.values import EFFECTS, IMPACTS
@@ -28,6 +32,8 @@ LARGEST = 16 * 1024 * 1024
 
 _HEAD = "# What was accepted of each pack. Written by remit; change it with remit, not by hand."
 _REMEDY = "take remit.lock from version control, or delete it and run remit packs enable again"
+_MERGE = "take one side (git checkout --ours remit.lock), then: remit sync, and remit packs upgrade for the other"
+_NEWER = "pip install --upgrade remit"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -37,7 +43,21 @@ _T = TypeVar("_T")
 def format_lock(lock: Lock) -> str:
     """Return the text of a lock: the same for the same lock on every machine."""
     lines = sorted(line for name, pack in lock.packs.items() for line in _pack_lines(f"packs.{_key(name)}", pack))
-    return "\n".join([_HEAD, f"lock = {FORMAT}", *lines]) + "\n"
+    others = sorted(
+        line for name, one in lock.extensions.items() for line in _extension_lines(f"extensions.{_key(name)}", one)
+    )
+    return "\n".join([_HEAD, f"lock = {FORMAT}", *others, *lines]) + "\n"
+
+
+def _extension_lines(at: str, extension: LockedExtension) -> Iterator[str]:
+    yield f"{at}.distribution = {_text(extension.distribution)}"
+    yield f"{at}.version = {_text(extension.version)}"
+    yield f"{at}.entry = {_text(extension.entry)}"
+    if extension.editable:
+        yield f"{at}.editable = true"
+    yield f"{at}.files = {_text(extension.files)}"
+    for tag, value in extension.compiled.items():
+        yield f"{at}.compiled.{_key(tag)} = {_text(value)}"
 
 
 def _pack_lines(at: str, pack: LockedPack) -> Iterator[str]:
@@ -45,6 +65,8 @@ def _pack_lines(at: str, pack: LockedPack) -> Iterator[str]:
     yield f"{at}.version = {_text(pack.version)}"
     yield f"{at}.package = {_text(pack.package)}"
     yield f"{at}.manifest = {_text(pack.manifest)}"
+    if pack.settings:
+        yield f"{at}.settings = {_text(pack.settings)}"
     if pack.editable:
         yield f"{at}.editable = true"
         yield f"{at}.source = {_text(pack.source)}"
@@ -54,11 +76,15 @@ def _pack_lines(at: str, pack: LockedPack) -> Iterator[str]:
     yield from _permission_lines(f"{at}.permission", pack.permission)
     for name, skill in pack.skills.items():
         yield from _skill_lines(f"{at}.skills.{_key(name)}", skill)
+    for wheel, value in pack.wheels.items():
+        yield f"{at}.wheels.{_key(wheel)} = {_text(value)}"
 
 
 def _skill_lines(at: str, skill: LockedSkill) -> Iterator[str]:
     yield f"{at}.table = {_text(skill.table)}"
     yield f"{at}.content = {_text(skill.content)}"
+    if skill.rest:
+        yield f"{at}.rest = {_text(skill.rest)}"
     yield f"{at}.effect = {_text(skill.effect)}"
     if skill.impact:
         yield f"{at}.impact = [{', '.join(map(_text, skill.impact))}]"
@@ -139,28 +165,52 @@ def parse_lock(text: str, where: str = "remit.lock") -> Lock:
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise LockError(f"{where}: {_toml_error(text, error)}", remedy=_REMEDY) from None
+        what, remedy = _toml_error(text, error)
+        raise LockError(f"{where}: {what}", remedy=remedy) from None
     try:
         return _lock(table)
     except (LockError, PolicyError) as error:
-        raise LockError(f"{where}: {error.message}", remedy=_REMEDY) from None
+        raise LockError(f"{where}: {error.message}", remedy=error.remedy or _REMEDY) from None
 
 
-def _toml_error(text: str, error: Exception) -> str:
+def _toml_error(text: str, error: Exception) -> tuple[str, str]:
+    """Return what is wrong with a lock that is no TOML, and what to do."""
     if "<<<<<<<" in text:
-        return "a merge was left unfinished"
-    if "overwrite" in str(error):
-        return f"one fact is there twice, as after a merge ({str(error)[:120]})"
-    return f"cannot be read ({str(error)[:120]})"
+        return "a merge was left unfinished", _MERGE
+    facts = Counter(line.partition(" = ")[0] for line in text.splitlines() if line.startswith("packs."))
+    twice = sorted({fact.split(".")[1] for fact, times in facts.items() if times > 1})
+    if twice:
+        return f"two branches locked pack {', '.join(twice)} differently, and git has put both side by side", _MERGE
+    return f"cannot be read ({str(error)[:120]})", _REMEDY
 
 
 def _lock(table: dict[str, Any]) -> Lock:
     version = table.get("lock")
     if version != FORMAT:
-        raise LockError(f"lock = {str(version)[:20]} is not known to this Remit, which reads {FORMAT}")
-    _closed("", table, ("lock", "packs"))
+        newer = type(version) is int and version > FORMAT
+        who = "a newer Remit has written it" if newer else "it is not known to this Remit"
+        raise LockError(f"lock = {str(version)[:20]}: {who}; this one reads {FORMAT}", remedy=_NEWER if newer else "")
+    _closed("", table, ("lock", "packs", "extensions"))
     packs = _take(table, "packs", dict, "", {})
-    return Lock(packs={name: _pack(f"packs.{name}", packs, name) for name in sorted(packs)})
+    extensions = _take(table, "extensions", dict, "", {})
+    return Lock(
+        packs={name: _pack(f"packs.{name}", packs, name) for name in sorted(packs)},
+        extensions={name: _extension(f"extensions.{name}", extensions, name) for name in sorted(extensions)},
+    )
+
+
+def _extension(at: str, extensions: Mapping[str, Any], name: str) -> LockedExtension:
+    table = _take(extensions, name, dict, "extensions")
+    _closed(at, table, LockedExtension.__dataclass_fields__)
+    compiled = _take(table, "compiled", dict, at, {})
+    return LockedExtension(
+        distribution=_take(table, "distribution", str, at),
+        version=_take(table, "version", str, at),
+        entry=_take(table, "entry", str, at),
+        editable=_take(table, "editable", bool, at, False),
+        files=_hash(table, "files", at),
+        compiled={tag: _hash(compiled, tag, f"{at}.compiled") for tag in compiled},
+    )
 
 
 def _pack(at: str, packs: Mapping[str, Any], name: str) -> LockedPack:
@@ -168,6 +218,7 @@ def _pack(at: str, packs: Mapping[str, Any], name: str) -> LockedPack:
     _closed(at, table, LockedPack.__dataclass_fields__)
     skills = _take(table, "skills", dict, at, {})
     compiled = _take(table, "compiled", dict, at, {})
+    wheels = _take(table, "wheels", dict, at, {})
     return LockedPack(
         distribution=_take(table, "distribution", str, at),
         version=_take(table, "version", str, at),
@@ -177,8 +228,10 @@ def _pack(at: str, packs: Mapping[str, Any], name: str) -> LockedPack:
         files=_hash(table, "files", at),
         compiled={tag: _hash(compiled, tag, f"{at}.compiled") for tag in compiled},
         manifest=_hash(table, "manifest", at),
+        settings=_hash(table, "settings", at) if "settings" in table else "",
         permission=Permission.parse(_take(table, "permission", dict, at, {})),
         skills={key: _skill(f"{at}.skills.{key}", skills, key) for key in skills},
+        wheels={name: _hash(wheels, name, f"{at}.wheels") for name in wheels},
     )
 
 
@@ -192,6 +245,7 @@ def _skill(at: str, skills: Mapping[str, Any], name: str) -> LockedSkill:
     return LockedSkill(
         table=_hash(table, "table", at),
         content=_hash(table, "content", at),
+        rest=_hash(table, "rest", at) if "rest" in table else "",
         effect=effect,
         impact=tuple(impact),
         description=_take(table, "description", str, at),

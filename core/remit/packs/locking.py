@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from remit.packs.describe import SkillDescription
-from remit.packs.hashes import content_digest, hash_files, wheel_tag
+from remit.packs.hashes import content_digest, digest_of, hash_files, wheel_tag
 from remit.packs.installed import InstalledPack
 from remit.packs.locked import LockedPack, LockedSkill
 from remit.packs.manifest import Manifest, SkillTable, check_name
+from remit.packs.skill_difference import rest_digest
 
 
 def lock_pack(
@@ -26,7 +27,7 @@ def lock_pack(
         installed: the pack.
         manifest: its manifest.
         described: what `describe_pack` accepted.
-        before: what was locked until now; of the same files, its hashes for other machines are kept.
+        before: what was locked until now; of the same files, its hashes for other machines are kept, and its wheels.
 
     Raises:
         ManifestError: the manifest is another pack's.
@@ -43,12 +44,13 @@ def lock_pack(
         files=files,
         compiled={wheel_tag(installed): compiled} if compiled else {},
         manifest=manifest.digest,
+        settings=digest_of(dict(manifest.settings)),
         permission=manifest.permission(),
         skills={name: _lock_skill(manifest, name, described.get(name)) for name in manifest.skills},
     )
     if before is None or (before.files, before.version) != (files, locked.version):
         return locked
-    return replace(locked, compiled={**before.compiled, **locked.compiled})
+    return replace(locked, compiled={**before.compiled, **locked.compiled}, wheels=before.wheels)
 
 
 def _lock_skill(manifest: Manifest, name: str, described: SkillDescription | None) -> LockedSkill:
@@ -57,6 +59,7 @@ def _lock_skill(manifest: Manifest, name: str, described: SkillDescription | Non
     return LockedSkill(
         table=manifest.tables[name],
         content=content_digest(name, known.description, known.schema),
+        rest=rest_digest(table),
         effect=table.effect,
         impact=tuple(sorted(set(table.impact))),
         description=known.description,

@@ -21,15 +21,24 @@ from remit.packs.installed import InstalledPack, Inventory, PackProblem, fold
 from remit.packs.sites import Site, read_sites
 
 
-def survey(folders: Sequence[tuple[str, int]], sources: Mapping[str, str]) -> Inventory:
-    """Look through folders that `site_paths` returned."""
+def survey(
+    folders: Sequence[tuple[str, int]], sources: Mapping[str, str], *, seen: list[list[str]] | None = None
+) -> Inventory:
+    """Look through folders that `site_paths` returned.
+
+    Args:
+        folders: in the order of import.
+        sources: pack to distribution, where two ship one name.
+        seen: gets what the answer depends on, for `remit.packs.listing.stamps`.
+    """
+    watched = [] if seen is None else seen
     found: list[InstalledPack] = []
     problems: list[PackProblem] = []
     earlier: list[Site] = []
     for site in read_sites(folders):
         for name, infos in site.infos.items():
             for info in infos:
-                _examine(site, name, info, earlier, found, problems)
+                _examine(site, name, info, earlier, found, problems, watched)
         earlier.append(site)
     packs = _settle(found, sources, problems)
     return Inventory(
@@ -45,17 +54,20 @@ def _examine(
     earlier: Sequence[Site],
     found: list[InstalledPack],
     problems: list[PackProblem],
+    watched: list[list[str]],
 ) -> None:
-    """Look at one `.dist-info` folder; append a pack or a problem when it names one."""
+    """Look at one `.dist-info` folder; append a pack or a problem when it names one, and what was looked at."""
     folder = f"{site.path}/{info}"
     pack, distribution = name, info.removesuffix(".dist-info").rpartition("-")[0]
+    watched.append([folder])
     try:
         groups = pack_names(folder)
         if groups is None:
             return
         pack = _shown(groups[GROUP], name)
+        watched[-1] += [f"{site.path}/{package}" for package in list(groups[GROUP].values())[:1]]
         _check_only_copy(site, name, earlier)
-        found.append(_installed(read_distribution(site.path, folder, groups), name, earlier))
+        found.append(_installed(read_distribution(site.path, folder, groups), name, earlier, watched[-1]))
     except Refused as refused:
         problems.append(PackProblem(pack=pack, distribution=distribution, reason=refused.reason, remedy=refused.remedy))
     except (OSError, ValueError) as error:
@@ -79,7 +91,7 @@ def _check_only_copy(site: Site, name: str, earlier: Iterable[Site]) -> None:
             raise Refused(f"the copy in {site.path} is hidden by the one in {first.path}, and gives nothing")
 
 
-def _installed(distribution: Distribution, folded: str, earlier: Sequence[Site]) -> InstalledPack:
+def _installed(distribution: Distribution, folded: str, earlier: Sequence[Site], watched: list[str]) -> InstalledPack:
     name, package = entry_point(distribution.groups)
     if fold(distribution.name) != folded:
         raise Refused(f"its METADATA names another distribution, {distribution.name}")
@@ -96,7 +108,10 @@ def _installed(distribution: Distribution, folded: str, earlier: Sequence[Site])
     if source is None:
         root = _package_root(distribution, package, files, earlier)
     else:
+        watched += [f"{distribution.folder}/direct_url.json"]
+        watched += [f"{distribution.site}/{path}" for path in record if path.endswith(".pth")]
         root = editable_root(distribution.site, record, package, source)
+        watched[1] = str(root)
     if not os.path.isfile(f"{root}/pack.toml"):
         raise _forgotten(package)
     return InstalledPack(

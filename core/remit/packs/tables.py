@@ -71,7 +71,7 @@ Size = Annotated[
 """Limits are checked by `remit.packs.limits`; these types are for editors."""
 
 Isolation = Literal["auto", "warm", "fresh", "process"]
-TargetKind = Literal["address", "path", "url"]
+TargetKind = Literal["account", "address", "id", "name", "path", "url"]
 Label = Literal["untrusted", "private"]
 
 
