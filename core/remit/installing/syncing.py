@@ -1,0 +1,269 @@
+"""`remit sync`: install exactly what a deployment names and locks, having compared it before anything is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from remit.deployment.acceptance import accept
+from remit.deployment.edit import write_files
+from remit.deployment.files import DeploymentFiles
+from remit.deployment.layers import canonical
+from remit.errors import LockError, RemitError
+from remit.installing import store, undo
+from remit.installing.adding import pins_of
+from remit.installing.closure import Closure, inspect
+from remit.installing.environment import Environment
+from remit.installing.fetch import Fetched, fetch
+from remit.installing.place import Place, files_as_they_were, sources
+from remit.installing.staging import unpack
+from remit.packs.drift import drift
+from remit.packs.folding import fold
+from remit.packs.hashes import hash_files, wheel_tag
+from remit.packs.lock import Lock, LockedPack
+from remit.packs.manifest import read_manifest
+from remit.packs.wheel import WheelFacts
+from remit.state_folder import open_state
+
+State = Literal["ok", "to install", "dev", "not locked", "failed"]
+"""How a pack stands: as locked; missing or changed, and can be had; in development; nobody accepted it; cannot be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """How one enabled pack stands; `reason` and `remedy` are empty for one that is as it should be."""
+
+    pack: str
+    distribution: str = ""
+    version: str = ""
+    state: State
+    reason: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sync:
+    """What has to be installed so that the environment holds what the deployment locks.
+
+    Attributes:
+        place: the deployment and the environment.
+        files: of the deployment, as they were read.
+        rows: every enabled pack.
+        closure: what would be installed; None for nothing.
+        wheels: the folder that the wheels lie in, for as long as this is being looked at.
+        lock: the lock as it would be written: the same, with hashes that it did not have yet.
+        news: what in the lock nobody has accepted yet, in words; a person must agree.
+    """
+
+    place: Place
+    files: DeploymentFiles
+    rows: tuple[Row, ...]
+    closure: Closure | None = None
+    wheels: Path = Path()
+    lock: Lock = field(default_factory=Lock)
+    news: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[Row, ...]:
+        """Packs that this does not bring in order."""
+        return tuple(row for row in self.rows if row.state in ("not locked", "failed"))
+
+    def apply(self) -> None:
+        """Install, check, and write the lock where it gained hashes.
+
+        Raises:
+            RunError: something failed, and everything was put back.
+        """
+        if self.closure is None:
+            return
+        store.keep_wheels(wheel.path for wheel in self.closure.wheels)
+        with undo.installed(self.place.environment, self.closure, self.wheels), files_as_they_were(self.files):
+            for row in self.rows:
+                if row.state == "to install":
+                    self.place.check_installed(row.pack, self.lock.packs[row.pack])
+            if self.lock != self.files.lock:
+                accept(write_files(self.files, self.files.config.text, self.lock), open_state(self.files.folder))
+
+
+@contextmanager
+def syncing(place: Place, *, locked: bool = False) -> Iterator[Sync]:
+    """Find what is missing or changed, fetch and compare it; nothing is installed yet.
+
+    Args:
+        place: the deployment and the environment.
+        locked: change nothing in the lock; development installs, and what it has no hash of, are refused.
+
+    Raises:
+        NotTrusted: nobody has accepted the deployment.
+        LockError: what pip finds is not what is locked, or the lock pins one library twice.
+        PackError: there is no such wheel, or something speaks against one.
+    """
+    files = place.files()
+    rows = (*_rows(place, files, strict=locked), *_extensions(place, files))
+    wanted = {row.pack: files.lock.packs[row.pack] for row in rows if row.state == "to install"}
+    found = Sync(place=place, files=files, rows=rows, lock=files.lock)
+    if not wanted:
+        yield found
+        return
+    with TemporaryDirectory(prefix="remit-") as folder:
+        wheels, site = Path(folder, "wheels"), Path(folder, "site-packages")
+        wheels.mkdir()
+        site.mkdir()
+        fetched = _fetched(place.environment, wanted, files.lock, wheels)
+        closure = inspect(place.environment, fetched, change=[pack.distribution for pack in wanted.values()])
+        _check_hashes(closure, files.lock, strict=locked)
+        unpack(closure, site)
+        lock, news = _lock(place, files, wanted, closure, str(site), strict=locked)
+        yield replace(found, closure=closure, wheels=wheels, lock=lock, news=news)
+
+
+def _rows(place: Place, files: DeploymentFiles, *, strict: bool) -> Iterator[Row]:
+    inventory = place.environment.inventory(sources=sources(files))
+    for name, pack in sorted((canonical(name), pack) for name, pack in files.config.config.packs.items()):
+        if not pack.enabled:
+            continue
+        locked = files.lock.packs.get(name)
+        if locked is None:
+            remedy = f"remit packs add {pack.from_ or 'DISTRIBUTION'}"
+            yield Row(pack=name, state="not locked", reason="nothing of it is locked", remedy=remedy)
+            continue
+        row = Row(pack=name, distribution=locked.distribution, version=locked.version, state="ok")
+        installed = inventory.packs.get(name)
+        try:
+            if locked.editable:
+                yield _development(row, locked, installed is not None and installed.editable, strict=strict)
+            elif installed is None or drift(
+                installed, read_manifest(installed.manifest, package=installed.package), locked
+            ):
+                yield replace(row, state="to install")
+            else:
+                yield row
+        except RemitError:
+            yield replace(row, state="to install")
+
+
+def _extensions(place: Place, files: DeploymentFiles) -> Iterator[Row]:
+    """Say which extensions are not installed as they are locked: trusted host code, which a person installs."""
+    installed = place.environment.installed()
+    for name in files.config.config.extensions.enabled:
+        locked = files.lock.extensions.get(name)
+        if locked is None:
+            continue
+        row = Row(pack=f"{name} (extension)", distribution=locked.distribution, version=locked.version, state="ok")
+        here = installed.get(fold(locked.distribution))
+        if here is None or here.version != locked.version:
+            reason = f"{locked.distribution} {locked.version} is not installed, and extensions are trusted host code"
+            remedy = f"look at it, then: pip install --only-binary :all: {locked.distribution}=={locked.version}"
+            row = replace(row, state="failed", reason=reason, remedy=remedy)
+        yield row
+
+
+def _development(row: Row, locked: LockedPack, installed: bool, *, strict: bool) -> Row:
+    if strict:
+        return replace(
+            row,
+            state="failed",
+            reason="it is a development install, whose files are not held",
+            remedy="build a wheel of it, and: remit packs add ./WHEEL",
+        )
+    if installed:
+        return replace(row, state="dev")
+    return replace(
+        row,
+        state="failed",
+        reason="it is a development install, and its project is not installed here",
+        remedy=f"pip install -e {locked.source}",
+    )
+
+
+def _fetched(environment: Environment, wanted: Mapping[str, LockedPack], lock: Lock, wheels: Path) -> list[Fetched]:
+    """Fetch what is locked; packs that are installed and changed are fetched again."""
+    installed = environment.installed()
+    pins = _pins(lock)
+    there = {name for name, pack in wanted.items() if _same_version(installed, pack)}
+    found: list[Fetched] = []
+    for names, again in ((there, True), (wanted.keys() - there, False)):
+        exact = [f"{wanted[name].distribution}=={wanted[name].version}" for name in sorted(names)]
+        if exact:
+            found += fetch(environment, exact, wheels, constraints=pins, again=again)
+    return list({one.path: one for one in found}.values())
+
+
+def _same_version(installed: Mapping[str, object], pack: LockedPack) -> bool:
+    return getattr(installed.get(fold(pack.distribution)), "version", "") == pack.version
+
+
+def _pins(lock: Lock) -> list[str]:
+    """Return `name==version` for every wheel that the lock names.
+
+    Raises:
+        LockError: one distribution in two versions, as after a merge.
+    """
+    versions: dict[str, tuple[str, str]] = {}
+    for pack, locked in lock.packs.items():
+        for wheel in locked.wheels:
+            name, version = fold(wheel.split("-")[0]), wheel.split("-")[1]
+            first = versions.setdefault(name, (version, pack))
+            if first[0] != version:
+                raise LockError(
+                    f"remit.lock wants {name} {first[0]} for pack {first[1]} and {version} for pack {pack}",
+                    remedy=f"remit packs upgrade {pack}\nremit packs upgrade {first[1]}",
+                )
+    return [f"{name}=={version}" for name, (version, _) in versions.items()]
+
+
+def _check_hashes(closure: Closure, lock: Lock, *, strict: bool) -> None:
+    """Every wheel that the lock names must be the very one; with `strict`, no library may be one that it does not."""
+    known = {name: digest for pack in lock.packs.values() for name, digest in pack.wheels.items()}
+    for wheel in closure.wheels:
+        locked = known.get(wheel.path.name)
+        if locked is not None and locked != f"sha256:{wheel.sha256}":
+            raise LockError(
+                f"{wheel.path.name} has another hash than remit.lock says: it was replaced where pip gets packages",
+                remedy="do not install it; ask its publisher, or look at it: remit packs diff WHEEL",
+            )
+        if locked is None and strict and not wheel.pack:
+            raise LockError(
+                f"remit.lock has no hash of {wheel.path.name}, which a pack needs",
+                remedy="run remit sync without --locked where a person can look, and keep the lock",
+            )
+
+
+def _lock(
+    place: Place,
+    files: DeploymentFiles,
+    wanted: Mapping[str, LockedPack],
+    closure: Closure,
+    site: str,
+    *,
+    strict: bool,
+) -> tuple[Lock, tuple[str, ...]]:
+    """Compare what was fetched with the lock; return the lock with the hashes of this system, and what is new in it."""
+    lock, news = files.lock, list[str]()
+    installed = place.environment.installed()
+    for name, locked in wanted.items():
+        found = place.pack(name, site)
+        changed = list(drift(found, read_manifest(found.manifest, package=found.package), locked))
+        tag, compiled = wheel_tag(found), hash_files(found)[1]
+        line = f"its compiled files for {tag} are not locked yet"
+        if line in changed and not strict:
+            changed.remove(line)
+            news.append(f"pack {name}: compiled files for {tag}, which nobody has accepted yet")
+            locked = replace(locked, compiled={**locked.compiled, tag: compiled})
+        if changed:
+            raise LockError(
+                f"pack {name}: what pip finds is not what is locked: {'; '.join(changed)}",
+                remedy=f"remit packs upgrade {name}, to look at it",
+            )
+        pins = pins_of(name, closure, installed, files)
+        lock = lock.with_pack(name, locked if strict else replace(locked, wheels={**locked.wheels, **pins}))
+    return lock, tuple(news)
+
+
+def to_say(wheels: Iterable[WheelFacts]) -> str:
+    """Return the names and versions of wheels on one line."""
+    return ", ".join(f"{wheel.distribution} {wheel.version}" for wheel in wheels)
