@@ -14,7 +14,8 @@ RemitError
 ├── RunError              a run failed through no fault of the model
 │   ├── ModelError        the model's endpoint is down, refuses, or answers rubbish
 │   ├── EnforcementError  this machine cannot confine skills as the deployment demands
-│   └── StateError        state.db cannot be read or written
+│   ├── StateError        state.db cannot be read or written
+│   └── EvidenceError     the log, a key, an anchor or a proof does not hold
 └── ToldError             what the model is told, as a result
     ├── InvalidCall       unknown skill or arguments that do not fit
     └── DeniedCall        policy or a person refused
@@ -119,6 +120,10 @@ class EnforcementError(RunError):
 
 class StateError(RunError):
     """`state.db` cannot be read or written, so nothing may run."""
+
+
+class EvidenceError(RunError):
+    """The log does not hold, or a key, checkpoint, anchor or proof cannot be used."""
 
 
 class ToldError(RemitError):

@@ -40,6 +40,7 @@ class Blobs:
     """Keeping and reading what is too large, or no text, for a model to read."""
 
     database: Database
+    who: str
 
     def put_blob(
         self, data: bytes, media_type: str, *, session: str = "", skill: str = "", labels: Iterable[str] = ()
@@ -51,14 +52,29 @@ class Blobs:
         """
         handle = f"r-{secrets.token_hex(6)}"
         hashed = hashlib.sha256(data).hexdigest()
-        row = (handle, hashed, session, skill, media_type, " ".join(sorted(labels)), time.time())
+        row = (handle, hashed, session, skill, media_type, " ".join(sorted(labels)), time.time(), self.who)
+
+        query = (
+            "INSERT INTO blobs (handle, hash, session, skill, media_type, labels, created, who)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (hashed, data))
-            connection.execute("INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            connection.execute(query, row)
 
         self.database.write(work, durable=False)
         return handle
+
+    def blob_hash(self, handle: str) -> str:
+        """Return the SHA-256 of what `handle` stands for, 64 hexadecimal digits; empty when there is no such handle.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        query = "SELECT hash FROM blobs WHERE handle = ?"
+        row = self.database.read(lambda connection: connection.execute(query, (handle,)).fetchone())
+        return "" if row is None else str(row[0])
 
     def get_blob(self, handle: str, *, session: str | None = None) -> Blob | None:
         """Return what `handle` stands for, or None when there is no such handle.

@@ -25,6 +25,7 @@ class Cache:
     """Keeping `ok` results under a key that the pipeline makes."""
 
     database: Database
+    who: str
 
     def cache_get(self, key: str) -> Cached | None:
         """Return the result under `key`, or None when there is none or it has expired.
@@ -43,10 +44,11 @@ class Cache:
             StateError: it cannot be written.
         """
         now = time.time()
-        row = (key, text, " ".join(sorted(labels)), now + seconds)
+        row = (key, text, " ".join(sorted(labels)), now + seconds, self.who)
+        query = "INSERT OR REPLACE INTO cache (key, text, labels, expires, who) VALUES (?, ?, ?, ?, ?)"
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM cache WHERE expires <= ?", (now,))
-            connection.execute("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?)", row)
+            connection.execute(query, row)
 
         self.database.write(work, durable=False)

@@ -6,10 +6,10 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from remit.errors import StateError
-from remit.state.tables import APPLICATION, TABLES, VERSION
+from remit.state.commits import Commits, Ticket
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,6 +18,11 @@ T = TypeVar("T")
 
 BUSY = 10.0
 """Seconds that a transaction waits for another process."""
+
+WAL_TOO_LONG = 128 * 1024 * 1024
+"""Bytes of the write-ahead file from which on a warning is logged."""
+
+_LOOK = 256
 
 _left_to_parent: list[object] = []
 
@@ -39,14 +44,26 @@ class Database:
 
     The folder is made with mode 0700, the file and what SQLite puts beside it with 0600. Opening
     happens at first use. One connection a process, guarded by a lock; a forked child opens its own.
+    Writers that come at the same time share a transaction (see `remit.state.commits`).
+
+    Attributes:
+        path: the file.
+        scratch: what one transaction remembers for itself; empty when it begins.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "state.db"
+        self.scratch: dict[str, Any] = {}
+        self._new_process()
+
+    def _new_process(self) -> None:
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._full: bool | None = None
+        self._groups = 0
+        self._told = WAL_TOO_LONG
+        self._commits = Commits(self._run_group)
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return what `work` returns for the connection.
@@ -62,19 +79,25 @@ class Database:
         """Run `work` in one transaction: all of it is kept, or nothing.
 
         Args:
-            work: gets the connection; what it raises undoes everything.
+            work: gets the connection; what it raises undoes all that it did. It may run more than
+                once, so it does nothing but read and write there, and never calls this database.
             durable: on return it is on the disk, not only with the operating system.
 
         Raises:
             StateError: the file cannot be written.
         """
         self._after_fork()
-        with self._lock:
-            return self._guarded(lambda: self._transact(work, durable))
+        return self._commits.run(work, durable=durable)
+
+    async def awrite(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
+        """Do what `write` does, without holding up the event loop while the disk works."""
+        self._after_fork()
+        return await self._commits.arun(work, durable=durable)
 
     def close(self) -> None:
         """Close the connection; the next use opens it again. Idempotent."""
         self._after_fork()
+        self._commits.close()
         with self._lock:
             connection, self._connection, self._full = self._connection, None, None
             if connection is not None:
@@ -83,32 +106,99 @@ class Database:
     def _after_fork(self) -> None:
         if self._owner != os.getpid():
             _left_to_parent.append(self._connection)
-            self._lock, self._owner = threading.RLock(), os.getpid()
-            self._connection, self._full = None, None
+            self._new_process()
 
-    def _transact(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> T:
+    def _run_group(self, group: list[Ticket]) -> None:
+        """Run tickets in one transaction; where that fails as a whole, each in one of its own."""
+        with self._lock:
+            durable = any(ticket.durable for ticket in group)
+            if len(group) > 1 and self._tried(group, durable):
+                return
+            for ticket in group:
+                if not ticket.settled:
+                    self._tried([ticket], ticket.durable)
+
+    def _tried(self, group: list[Ticket], durable: bool) -> bool:
+        """Run a group; True when every ticket is settled. One that cannot even begin settles them all."""
+        began = False
+        try:
+            connection = self._guarded(lambda: self._begin(durable))
+            began = True
+            self._guarded(lambda: self._transact(connection, group))
+        except Exception as error:
+            if began and len(group) > 1:
+                return False
+            for ticket in group:
+                ticket.settle(error=error)
+        return True
+
+    def _begin(self, durable: bool) -> sqlite3.Connection:
         connection = self._open()
         if self._full is not durable:
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._full = durable
+        self.scratch.clear()
         connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    def _transact(self, connection: sqlite3.Connection, group: list[Ticket]) -> None:
+        committing = False
         try:
-            answer = work(connection)
+            outcomes = [self._step(connection, ticket, alone=len(group) == 1) for ticket in group]
+            committing = True
             connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
+        except BaseException as error:
+            if connection.in_transaction:  # a full disk ends the transaction by itself
                 connection.execute("ROLLBACK")
+            elif committing and not isinstance(error, Exception):  # interrupted after it was committed
+                _settle(group, outcomes)
             raise
-        return answer
+        _settle(group, outcomes)
+        self._groups += 1
+        if self._groups % _LOOK == 0:
+            self._look_at_wal()
+
+    def _look_at_wal(self) -> None:
+        """Say so when the write-ahead file grows: somebody keeps a transaction open, and SQLite must keep its pages."""
+        size = os.stat(f"{self.path}-wal").st_size
+        if size > self._told:
+            import logging
+
+            logging.getLogger("remit.state").warning(
+                "%s-wal has grown to %d MB: a program keeps a transaction on it open; find it (lsof) and end it."
+                " Writing goes on.",
+                self.path,
+                size // 1_000_000,
+            )
+            self._told = 2 * size
+
+    def _step(self, connection: sqlite3.Connection, ticket: Ticket, *, alone: bool) -> tuple[Any, Exception | None]:
+        """Run one ticket's work; in a group under a savepoint, so that its failure is its own."""
+        if alone:
+            return ticket.work(connection), None
+        connection.execute("SAVEPOINT one")
+        try:
+            answer = ticket.work(connection)
+        except Exception as error:
+            if not connection.in_transaction:
+                raise
+            connection.execute("ROLLBACK TO one")
+            connection.execute("RELEASE one")
+            self.scratch.clear()
+            return None, error
+        connection.execute("RELEASE one")
+        return answer, None
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             import sqlite3
 
+            from remit.state.migrate import prepare
+
             self._make_private()
             connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
             try:
-                _prepare(connection, self.path)
+                prepare(connection, self.path)
             except BaseException:
                 connection.close()
                 raise
@@ -141,34 +231,9 @@ def _narrow(path: Path, mode: int) -> None:
         path.chmod(mode)
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > VERSION:
-        raise StateError(
-            f"{path} was written by a newer Remit (tables {version}, this one knows {VERSION})",
-            remedy="upgrade Remit, or set REMIT_STATE to another folder",
-        )
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    if version == 0:
-        _create(connection, path)
-
-
-def _create(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                raise StateError(f"{path} is another program's database", remedy="set REMIT_STATE to another folder")
-            for statement in filter(str.strip, TABLES.split(";")):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk ends the transaction by itself
-            connection.execute("ROLLBACK")
-        raise
+def _settle(group: list[Ticket], outcomes: list[tuple[Any, Exception | None]]) -> None:
+    for ticket, (answer, error) in zip(group, outcomes, strict=True):
+        ticket.settle(answer, error)
 
 
 def _plain(error: sqlite3.Error, path: Path) -> StateError:

@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
+from remit.errors import StateError
+from remit.state.chain import COLUMNS, Chain, Entry, Prepared, prepared
 from remit.state.database import Database
-from remit_sandbox.canonical import canonical
+from remit.state.head import Head, write_head
 
 if TYPE_CHECKING:
     import sqlite3
+
+__all__ = ["READING", "Chain", "Entry", "Listener", "Record", "Records", "record_of"]
+
+READING = f"records.{COLUMNS.replace(', ', ', records.')}, payloads.data"
+"""The columns that `record_of` takes, FROM records LEFT JOIN payloads USING (seq)."""
 
 _PAGE = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A record to be written.
+class Record:
+    """A record as it was written; what is not said here is as in `Entry`.
 
     Attributes:
-        event: `call.proposed`, `call.decided`, `call.started`, `call.finished`, `signoff.asked`, ...
-        session: id of the session; empty for what belongs to none.
-        skill: full name of the skill; empty where there is none.
-        call: id of the call; empty where there is none.
-        body: everything else, written as canonical JSON.
-        time: seconds since 1970.
+        seq: rises by one a record, from 1.
+        body: with the sealed fields in it, as long as they are there.
+        sealed: the commitment to the sealed fields, hexadecimal; empty when there are none.
+        erased: the sealed fields are gone.
+        leaf: the record's hash, hexadecimal.
     """
-
-    event: str
-    session: str = ""
-    skill: str = ""
-    call: str = ""
-    body: Mapping[str, Any] = field(default_factory=dict)
-    time: float = field(default_factory=time.time)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Record:
-    """A record as it was written; `seq` rises by one a record. The rest is as in `Entry`."""
 
     seq: int
     time: float
@@ -48,13 +43,37 @@ class Record:
     event: str
     skill: str
     call: str
-    body: Mapping[str, Any]
+    body: Mapping[str, Any] = field(default_factory=dict)
+    who: str = ""
+    effect: str = ""
+    verdict: str = ""
+    status: str = ""
+    trace: str = ""
+    sealed: str = ""
+    erased: bool = False
+    leaf: str = ""
+
+
+class Listener(Protocol):
+    """Hears of records once they are written."""
+
+    def written(self, records: Sequence[Record]) -> None:
+        """Take records of one transaction, in order. Raises StateError when what they announce must not happen."""
+        ...
+
+    def flush(self) -> None:
+        """Finish what is still under way; nothing more will come."""
+        ...
 
 
 class Records:
     """Writing and reading the log."""
 
     database: Database
+    folder: Path
+    listener: Listener | None
+    who: str
+    wrote: bool
 
     def append(
         self,
@@ -64,14 +83,24 @@ class Records:
         skill: str = "",
         call: str = "",
         body: Mapping[str, Any] | None = None,
+        sealed: Mapping[str, Any] | None = None,
         durable: bool = True,
+        who: str | None = None,
     ) -> int:
         """Write one record and return its sequence number.
 
         Raises:
             StateError: it cannot be written; then what it announces must not happen.
         """
-        entry = Entry(event=event, session=session, skill=skill, call=call, body=body or {})
+        entry = Entry(
+            event=event,
+            session=session,
+            skill=skill,
+            call=call,
+            body=body or {},
+            sealed=sealed or {},
+            who=self.who if who is None else who,
+        )
         return self.append_all((entry,), durable=durable)
 
     def append_all(self, entries: Iterable[Entry], *, durable: bool = True) -> int:
@@ -80,10 +109,50 @@ class Records:
         Raises:
             StateError: they cannot be written; then none of them is.
         """
-        rows = [row_of(entry) for entry in entries]
+        rows = [prepared(entry) for entry in entries]
         if not rows:
             return 0
-        return self.database.write(lambda connection: insert(connection, rows), durable=durable)
+        last = self.database.write(lambda connection: self.chain(connection).add_all(rows), durable=durable)
+        self._tell(rows, last)
+        return last
+
+    async def aappend_all(self, entries: Iterable[Entry], *, durable: bool = True) -> int:
+        """Do what `append_all` does, without holding up the event loop while the disk works.
+
+        Raises:
+            StateError: they cannot be written; then none of them is.
+        """
+        rows = [prepared(entry) for entry in entries]
+        if not rows:
+            return 0
+        last = await self.database.awrite(lambda connection: self.chain(connection).add_all(rows), durable=durable)
+        self._tell(rows, last)
+        return last
+
+    def chain(self, connection: sqlite3.Connection) -> Chain:
+        """Return the chain for a transaction of `database`."""
+        return Chain(connection, self.database.scratch)
+
+    def _tell(self, rows: Sequence[Prepared], last: int) -> None:
+        """Tell the listener of rows that were written in one transaction, the last one under the number `last`."""
+        self.wrote = True
+        if self.listener is not None:
+            first = last - len(rows) + 1
+            self.listener.written([_told(first + place, row) for place, row in enumerate(rows)])
+
+    def keep_head(self) -> None:
+        """Keep number and leaf of the last record in a file of its own, once they are on the disk."""
+        query = "SELECT seq, leaf, (SELECT leaf FROM records WHERE seq = 1) FROM records ORDER BY seq DESC LIMIT 1"
+
+        def work(connection: sqlite3.Connection) -> Any:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            return connection.execute(query).fetchone()
+
+        with suppress(StateError):
+            seq, leaf, first = self.database.read(work) or (0, b"", None)
+            self.wrote = False
+            if first is not None:
+                write_head(self.folder, Head(first=first.hex(), seq=seq, leaf=leaf.hex()))
 
     def records(
         self,
@@ -114,7 +183,7 @@ class Records:
             query, values = _query(filters, after, newest_first)
             size = _PAGE if left is None else min(_PAGE, left)
             page = self._page(query, (*values, size))
-            yield from map(_record, page)
+            yield from map(record_of, page)
             if len(page) < size:
                 return
             after = page[-1][0]
@@ -124,25 +193,34 @@ class Records:
         return self.database.read(lambda connection: connection.execute(query, values).fetchall())
 
 
-def insert(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> int:
-    """Insert prepared rows inside a transaction and return the last sequence number."""
-    last = 0
-    for row in rows:
-        cursor = connection.execute(
-            "INSERT INTO records (time, session, event, skill, call, body) VALUES (?, ?, ?, ?, ?, ?)", row
-        )
-        last = cursor.lastrowid or last
-    return last
+def record_of(row: Sequence[Any]) -> Record:
+    """Return a row of the columns `READING` as a record."""
+    seq, moment, session, event, skill, call, who, effect, verdict, status, trace, body, sealed, _, leaf, data = row
+    facts = json.loads(body)
+    if data is not None:
+        facts |= json.loads(data)
+    return Record(
+        seq=seq,
+        time=moment,
+        session=session,
+        event=event,
+        skill=skill,
+        call=call,
+        body=facts,
+        who=who,
+        effect=effect,
+        verdict=verdict,
+        status=status,
+        trace=trace,
+        sealed=sealed.hex() if sealed is not None else "",
+        erased=sealed is not None and data is None,
+        leaf=leaf.hex(),
+    )
 
 
-def row_of(entry: Entry) -> tuple[Any, ...]:
-    """Return `entry` as a row for `insert`."""
-    names = (entry.session, entry.event, entry.skill, entry.call)
-    return (entry.time, *(_storable(name) for name in names), canonical(entry.body))
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def _told(seq: int, row: Prepared) -> Record:
+    data = None if row.payload is None else row.payload[1]
+    return record_of((seq, *row.names, row.body, row.sealed, b"", b"", data))
 
 
 def _query(filters: Mapping[str, str | None], after: int, newest_first: bool) -> tuple[str, list[Any]]:
@@ -155,17 +233,11 @@ def _query(filters: Mapping[str, str | None], after: int, newest_first: bool) ->
             terms.append("event >= ? AND event < ?")
             values += [value, value[:-1] + "/"]
         else:
-            terms.append(f"{column} = ?")
-            values.append(_storable(value))
+            terms.append(f"{column} = ?" + (" AND call <> ''" if column == "call" and value else ""))
+            values.append(value.encode("utf-8", "backslashreplace").decode("utf-8"))
     if after or not newest_first:
         terms.append("seq < ?" if newest_first else "seq > ?")
         values.append(after)
     where = f"WHERE {' AND '.join(terms)} " if terms else ""
     order = "DESC" if newest_first else "ASC"
-    columns = "seq, time, session, event, skill, call, body"
-    return f"SELECT {columns} FROM records {where}ORDER BY seq {order} LIMIT ?", values
-
-
-def _record(row: tuple[Any, ...]) -> Record:
-    seq, moment, session, event, skill, call, body = row
-    return Record(seq=seq, time=moment, session=session, event=event, skill=skill, call=call, body=json.loads(body))
+    return f"SELECT {READING} FROM records LEFT JOIN payloads USING (seq) {where}ORDER BY seq {order} LIMIT ?", values

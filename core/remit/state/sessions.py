@@ -6,9 +6,13 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from remit.errors import UsageError
 from remit.state.database import Database
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,7 @@ class Sessions:
     """Saving and loading sessions."""
 
     database: Database
+    who: str
 
     def save_session(
         self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str, durable: bool = True
@@ -52,9 +57,10 @@ class Sessions:
         now = time.time()
         self.database.write(
             lambda connection: connection.execute(
-                "INSERT INTO sessions VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                "INSERT INTO sessions (id, created, updated, status, transcript, who) VALUES (?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET"
                 " updated = excluded.updated, status = excluded.status, transcript = excluded.transcript",
-                (session, now, now, status, text),
+                (session, now, now, status, text, self.who),
             ),
             durable=durable,
         )
@@ -81,6 +87,41 @@ class Sessions:
         )
         rows = self.database.read(lambda c: c.execute(query, (status, status, limit)).fetchall())
         return tuple(map(_session, rows))
+
+    def fork_session(self, session: str, new: str) -> None:
+        """Copy a session under a new id, as it is now; the calls in it belong to the old one.
+
+        Raises:
+            UsageError: there is no such session, or the new id is taken.
+            StateError: it cannot be written.
+        """
+        query = (
+            "INSERT OR IGNORE INTO sessions (id, created, updated, status, transcript, who)"
+            " SELECT ?, ?, ?, status, transcript, who FROM sessions WHERE id = ?"
+        )
+        now = time.time()
+        made = self.database.write(lambda c: c.execute(query, (new, now, now, session)).rowcount)
+        if not made:
+            known = self.load_session(session) is not None
+            raise UsageError(f"there is a session {new} already" if known else f"there is no session {session}")
+
+    def delete_session(self, session: str) -> bool:
+        """Remove a session's transcript and what a person answered in it; its records stay.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            StateError: it cannot be written.
+        """
+
+        def work(connection: sqlite3.Connection) -> bool:
+            connection.execute("DELETE FROM answers WHERE session = ?", (session,))
+            waiting = "UPDATE signoffs SET state = 'denied' WHERE session = ? AND state IN ('pending', 'approved')"
+            connection.execute(waiting, (session,))
+            return connection.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount > 0
+
+        return self.database.write(work)
 
 
 def _session(row: tuple[Any, ...]) -> SavedSession:

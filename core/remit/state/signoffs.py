@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from remit.state.chain import Chain, Entry, Prepared, prepared
 from remit.state.database import Database
-from remit.state.records import Entry, insert, row_of
 from remit_sandbox.canonical import canonical
-from remit_sandbox.signoff import SignoffDecision, SignoffRequest, SignoffState, may_follow
+from remit_sandbox.signoff import Asked, SignoffDecision, SignoffRequest, SignoffState, answered
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+HIDDEN = "[not recorded]"
+"""Stands in a kept request for an argument that its pack declared secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +46,7 @@ class Signoffs:
     """Keeping requests until they are consumed; each is consumed at most once."""
 
     database: Database
+    _tell: Callable[[Sequence[Prepared], int], None]
 
     def put_signoff(self, request: SignoffRequest, *, call: str = "") -> None:
         """Keep a new pending request; secret arguments stay out of it, and are bound by its digest.
@@ -48,15 +54,8 @@ class Signoffs:
         Raises:
             StateError: it cannot be written.
         """
-        action = request.action
-        shown = {n: "[not recorded]" if n in request.secret else v for n, v in action.arguments.items()}
-        body = canonical({**vars(request), "action": {**vars(action), "arguments": shown}})
-        row = (
-            request.nonce, request.digest, action.digest, action.session, call, "pending",
-            time.time(), request.expires, body, None,
-        )  # fmt: skip
-        query = "INSERT INTO signoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self.database.write(lambda connection: connection.execute(query, row))
+        row = _row(request, call)
+        self.database.write(lambda connection: connection.execute(_INSERT, row))
 
     def decide_signoff(self, decision: SignoffDecision, *, nonce: str) -> SignoffState:
         """Apply `decision` to a pending request and return the state that it has now.
@@ -66,23 +65,7 @@ class Signoffs:
         Raises:
             StateError: it cannot be written.
         """
-        wanted: SignoffState = "approved" if decision.approves else "denied"
-
-        def work(connection: sqlite3.Connection) -> SignoffState:
-            found = _look_up(connection, nonce)
-            if found is None:
-                return "expired"
-            digest, state, expires = found
-            after: SignoffState = "expired" if time.time() > expires and decision.approves else wanted
-            if digest != decision.digest or not may_follow(state, after):
-                return state
-            connection.execute(
-                "UPDATE signoffs SET state = ?, decision = ? WHERE nonce = ?",
-                (after, canonical(vars(decision)), nonce),
-            )
-            return after
-
-        return self.database.write(work)
+        return self.database.write(lambda connection: apply_decision(connection, nonce, decision)[0])
 
     def start_call(self, entries: Sequence[Entry], *, nonce: str, digest: str) -> bool:
         """Consume an approval and write `call.started` in one transaction.
@@ -94,17 +77,28 @@ class Signoffs:
         Raises:
             StateError: it cannot be written; the call must not run.
         """
-        rows = [row_of(entry) for entry in entries]
+        rows = [prepared(entry) for entry in entries]
+        return self._started(rows, self.database.write(self._consuming(rows, nonce, digest)))
 
-        def work(connection: sqlite3.Connection) -> bool:
+    async def astart_call(self, entries: Sequence[Entry], *, nonce: str, digest: str) -> bool:
+        """Do what `start_call` does, without holding up the event loop while the disk works."""
+        rows = [prepared(entry) for entry in entries]
+        return self._started(rows, await self.database.awrite(self._consuming(rows, nonce, digest)))
+
+    def _consuming(self, rows: list[Prepared], nonce: str, digest: str) -> Callable[[sqlite3.Connection], int | None]:
+        def work(connection: sqlite3.Connection) -> int | None:
             found = _look_up(connection, nonce)
             if found is None or found[:2] != (digest, "approved") or time.time() > found[2]:
-                return False
+                return None
             connection.execute("UPDATE signoffs SET state = 'consumed' WHERE nonce = ?", (nonce,))
-            insert(connection, rows)
-            return True
+            return Chain(connection, self.database.scratch).add_all(rows)
 
-        return self.database.write(work)
+        return work
+
+    def _started(self, rows: list[Prepared], last: int | None) -> bool:
+        if last is not None:
+            self._tell(rows, last)
+        return last is not None
 
     def pending_signoffs(self) -> tuple[PendingSignoff, ...]:
         """Return the requests that wait for a person and have not expired, oldest first.
@@ -112,8 +106,6 @@ class Signoffs:
         Raises:
             StateError: they cannot be read.
         """
-        import json
-
         query = (
             "SELECT nonce, digest, session, call, created, expires, request FROM signoffs"
             " WHERE state = 'pending' AND expires > ? ORDER BY created, nonce"
@@ -143,6 +135,48 @@ class Signoffs:
         query = "SELECT answer, reason FROM answers WHERE session = ? AND action = ?"
         row = self.database.read(lambda c: c.execute(query, (session, action)).fetchone())
         return None if row is None else cast("tuple[Literal['allowed', 'denied'], str]", tuple(row))
+
+
+def apply_decision(connection: sqlite3.Connection, nonce: str, decision: SignoffDecision) -> tuple[SignoffState, str]:
+    """Apply a decision inside a transaction; return the state that the request has now, and why it did not count."""
+    query = "SELECT digest, who, expires, approvers, state, people FROM signoffs WHERE nonce = ?"
+    row = connection.execute(query, (nonce,)).fetchone()
+    if row is None:
+        return "expired", "there is no such request"
+    digest, who, expires, approvers, state, people = row
+    before = Asked(
+        digest=digest,
+        principal=who,
+        expires=expires,
+        approvers=approvers,
+        state=state,
+        people=tuple(json.loads(people)),
+    )
+    after, why_not = answered(before, decision)
+    if after != before:
+        update = "UPDATE signoffs SET state = ?, people = ?, decision = ? WHERE nonce = ?"
+        connection.execute(update, (after.state, json.dumps(after.people), canonical(vars(decision)), nonce))
+    return after.state, why_not
+
+
+def insert_request(connection: sqlite3.Connection, request: SignoffRequest, *, call: str, edits: str = "") -> None:
+    """Keep a pending request inside a transaction; `edits` is the action in whose place it comes."""
+    connection.execute(_INSERT, _row(request, call, edits))
+
+
+_INSERT = (
+    "INSERT INTO signoffs"
+    " (nonce, digest, action, session, call, state, created, expires, request, who, approvers, edits)"
+    " VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)"
+)
+
+
+def _row(request: SignoffRequest, call: str, edits: str = "") -> tuple[Any, ...]:
+    action = request.action
+    shown = {n: HIDDEN if n in request.secret else v for n, v in action.arguments.items()}
+    body = canonical({**vars(request), "action": {**vars(action), "arguments": shown}})
+    about = (request.nonce, request.digest, action.digest, action.session, call)
+    return (*about, time.time(), request.expires, body, action.principal, request.approvers, edits)
 
 
 def _look_up(connection: sqlite3.Connection, nonce: str) -> tuple[str, SignoffState, float] | None:

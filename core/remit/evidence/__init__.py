@@ -1,0 +1,1 @@
+"""Proof of what the log says: Merkle tree, signed checkpoints, anchors, verification."""
