@@ -1,29 +1,169 @@
-"""Arguments as they may stand in a record."""
+"""What may be kept of arguments, results and messages: one function before everything that stores."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from remit.pipeline.attempt import Attempt
+from remit.errors import PolicyError
+from remit.pipeline.patterns import KINDS, MIXED, SECRET_NAME, Finder, shape_finder
+
+if TYPE_CHECKING:
+    from remit.pipeline.attempt import Attempt
 
 HIDDEN = "[not recorded]"
+"""Stands for an argument that its pack declared secret."""
+
+STANDARD = ("key", "card")
+"""Kinds that are hidden unless a deployment says otherwise."""
+
 _LONGEST = 20_000
+_LONGEST_JSON = 1024 * 1024
+_DEEPEST = 100
+_LONGEST_KEY = 1_000
+_MOST_KEYS = 200
 
 
-def redacted(arguments: Mapping[str, Any], secret: frozenset[str]) -> dict[str, Any]:
-    """Return `arguments` with the values of secret ones left out, and long texts cut."""
-    return {name: HIDDEN if name in secret else _short(value) for name, value in arguments.items()}
+class Redactor:
+    """Takes out of texts and JSON data what must not be kept; a mark says what kind it was.
+
+    What a skill gets and what the model reads in the running conversation is not changed: only what is
+    stored. A redacted text is redacted already: doing it again changes nothing. What was recognised as a key once
+    is hidden wherever it comes again, also without the words that gave it away.
+    """
+
+    def __init__(
+        self, *, fields: Sequence[str] = (), kinds: Sequence[str] = STANDARD, shapes: Sequence[str] = ()
+    ) -> None:
+        """Say what is hidden.
+
+        Args:
+            fields: names of fields, at any depth of arguments and results; `PACK.SKILL.FIELD` for one
+                skill's top-level argument only.
+            kinds: of `remit.pipeline.patterns.KINDS`.
+            shapes: texts such as `EMP-######`, see `shape_finder`.
+
+        Raises:
+            PolicyError: an unknown kind, or a shape that is none.
+        """
+        unknown = [kind for kind in kinds if kind not in KINDS]
+        if unknown:
+            raise PolicyError(
+                f"[log] redact_kinds: there is no kind {unknown[0]!r}", remedy=f"known are {', '.join(KINDS)}"
+            )
+        self._everywhere = frozenset(name.casefold() for name in fields if "." not in name)
+        self._of_skill = frozenset(name.casefold() for name in fields if "." in name)
+        self._finders: tuple[tuple[str, Finder], ...] = (
+            *((kind, KINDS[kind]) for kind in kinds),
+            *((f"like {shape}", shape_finder(shape)) for shape in shapes),
+        )
+        self._keys = "key" in kinds
+        self._known: dict[str, None] = {}
+
+    def text(self, text: str) -> str:
+        """Return `text` without what is hidden; where it is JSON, fields are hidden in it, too."""
+        if self._everywhere:
+            text = self._json(text)
+        found = self.spans(text)
+        return _replaced(text, found) if found else text
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Return start, end and kind of everything to hide in `text`; a cut must not go through one of them."""
+        found = [(start, end, kind) for kind, find in self._finders for start, end in find(text)]
+        for start, end, kind in found:
+            if kind == "key":
+                self._learn(text[start:end])
+        for value in self._known:
+            at = text.find(value)
+            while at >= 0:
+                found.append((at, at + len(value), "key"))
+                at = text.find(value, at + len(value))
+        return found
+
+    def _learn(self, value: str) -> None:
+        """Remember a key, so that it is known again without the words around it; not what could be a word."""
+        if value in self._known or not 8 <= len(value) <= _LONGEST_KEY or not MIXED.search(value):
+            return
+        if len(self._known) >= _MOST_KEYS:
+            self._known.pop(next(iter(self._known)))
+        self._known[value] = None
+
+    def value(self, value: Any, *, depth: int = 0) -> Any:
+        """Return plain JSON data without what is hidden."""
+        if isinstance(value, str):
+            return self.text(value)
+        if depth > _DEEPEST or not isinstance(value, (dict, list, tuple)):
+            return value
+        if isinstance(value, dict):
+            return {name: self._field(name, one, depth + 1) for name, one in value.items()}
+        return [self.value(one, depth=depth + 1) for one in value]
+
+    def arguments(
+        self, arguments: Mapping[str, Any], *, skill: str = "", secret: frozenset[str] = frozenset()
+    ) -> dict[str, Any]:
+        """Return the arguments of a call: secret ones are left out whole, long texts are cut."""
+        shown: dict[str, Any] = {}
+        for name, value in arguments.items():
+            if name in secret:
+                shown[name] = HIDDEN
+            elif f"{skill}.{name}".casefold() in self._of_skill:
+                shown[name] = _mark("field")
+            else:
+                shown[name] = _short(self._field(name, value, 1))
+        return shown
+
+    def _field(self, name: object, value: Any, depth: int) -> Any:
+        if isinstance(name, str) and value not in (None, "", HIDDEN):
+            if name.casefold() in self._everywhere:
+                return _mark("field")
+            if self._keys and isinstance(value, str) and len(value) >= 4 and SECRET_NAME.search(name[:200]):
+                if value.startswith("[redacted"):
+                    return value
+                self._learn(value)
+                return _mark("key")
+        return self.value(value, depth=depth)
+
+    def _json(self, text: str) -> str:
+        """Return a text that is a JSON object or array with its fields hidden; any other as it is."""
+        if text[:1] not in ("{", "[") or len(text) > _LONGEST_JSON:
+            return text
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        hidden = self.value(value)
+        return text if hidden == value else json.dumps(hidden, ensure_ascii=False)
+
+
+def _mark(kind: str) -> str:
+    return f"[redacted: {kind}]"
+
+
+def _replaced(text: str, found: list[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in sorted(found):
+        if start >= at:
+            parts += (text[at:start], _mark(kind))
+        at = max(at, end)
+    return "".join((*parts, text[at:]))
+
+
+def shown_arguments(attempt: Attempt) -> dict[str, Any]:
+    """Return the checked arguments of a call as they may be kept, empty before they are checked."""
+    if attempt.checked is None:
+        return {}
+    skill = attempt.known
+    return attempt.around.redactor.arguments(attempt.checked.value, skill=skill.full, secret=skill.secret_arguments)
 
 
 def proposed_body(attempt: Attempt) -> dict[str, Any]:
-    """Return what `call.proposed` says: who asked for what, before anything was checked."""
+    """Return what `call.proposed` says beside the arguments: who asked for what, before anything was checked."""
     call = attempt.call
     return {
         "written": call.skill[:200],
-        "arguments": _arguments(attempt),
         "arguments_size": len(call.arguments),
         "step": call.step,
         "asked_by": call.asked_by,
@@ -34,17 +174,20 @@ def proposed_body(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _arguments(attempt: Attempt) -> Any:
+def proposed_arguments(attempt: Attempt) -> Any:
+    """Return the arguments as they were written, as far as they may be kept."""
     skill, text = attempt.skill, attempt.call.arguments
+    redactor = attempt.around.redactor
     try:
         value = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
-        return redacted(value, skill.secret_arguments if skill is not None else frozenset())
+        full, secret = (skill.full, skill.secret_arguments) if skill is not None else ("", frozenset[str]())
+        return redactor.arguments(value, skill=full, secret=secret)
     if skill is not None and skill.secret_arguments:
         return HIDDEN
-    return _short(text)
+    return _short(redactor.text(text))
 
 
 def _short(value: Any) -> Any:
