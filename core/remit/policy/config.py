@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from remit.provenance.level import Level
 from remit.values import Effect, Impact, Verdict
 
 
@@ -150,6 +151,10 @@ class DefaultsConfig(_Closed):
         allow_yes: `--yes-to-writes` may answer the default's question for a write.
         allow_rules: allow rules of a lower layer hold.
         enforcement: `kernel` refuses what cannot be confined, `available` runs and says so.
+        provenance: how much the origin of a call's values may settle; see `remit.provenance.level.Level`.
+        check_egress: a read that carries something out (a URL that the user did not name, private data) is asked
+            about; None for whenever `provenance` is not `off`.
+        two_person: impacts that two people must sign off, neither of them the one for whom the call is made.
     """
 
     read: Verdict = "allow"
@@ -159,6 +164,14 @@ class DefaultsConfig(_Closed):
     allow_yes: bool = False
     allow_rules: bool = False
     enforcement: Literal["kernel", "available"] = "kernel"
+    provenance: Level = "off"
+    check_egress: bool | None = None
+    two_person: Annotated[tuple[Impact, ...], BeforeValidator(_as_tuple)] = ()
+
+    @property
+    def egress(self) -> bool:
+        """Tell whether reads that carry something out are asked about."""
+        return self.provenance != "off" if self.check_egress is None else self.check_egress
 
     def verdict(self, effect: Effect) -> Verdict:
         """Return the default verdict for `effect`."""

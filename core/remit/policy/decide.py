@@ -7,6 +7,8 @@ from typing import Any
 
 from remit.policy.remedy import READ_ONLY, Step, remedy
 from remit.policy.rules import Rules, Scene
+from remit.provenance.judge import Finding, judge, judge_read
+from remit.provenance.ledger import Ledger
 from remit.skills import Skill
 from remit.values import VERDICTS, Decision, Impact, Verdict
 
@@ -27,6 +29,9 @@ _IMPACT_WORDS: Mapping[Impact, str] = {
     "authority": "it gives power to somebody",
 }
 
+PROVENANCE = "provenance"
+"""The source of what the origin of a call's values settles or asks."""
+
 _EFFECT_WORDS = {
     "read": "it reads",
     "write": "it changes something in the deployment's folders",
@@ -34,7 +39,9 @@ _EFFECT_WORDS = {
 }
 
 
-def decide(skill: Skill, arguments: Mapping[str, Any], rules: Rules, scene: Scene) -> Decision:
+def decide(
+    skill: Skill, arguments: Mapping[str, Any], rules: Rules, scene: Scene, ledger: Ledger | None = None
+) -> Decision:
     """Return the verdict on a call: the strictest of rules, impact floors and base.
 
     Args:
@@ -42,14 +49,17 @@ def decide(skill: Skill, arguments: Mapping[str, Any], rules: Rules, scene: Scen
         arguments: typed and validated.
         rules: of the deployment.
         scene: in which the call is decided.
+        ledger: what the session has heard and read; None where nobody knows, and provenance settles nothing.
     """
     matching = [rule for rule in rules.about(skill) if rule.applies(skill, arguments, scene)]
+    allowing = [rule.id for rule in matching if rule.verdict == "allow"]
+    finding = None if allowing else _finding(skill, arguments, rules, ledger)
     steps = sorted(
         (
             *_read_only(skill, scene),
             *((rule.verdict, f"rule {rule.id}", rule.reason) for rule in matching if rule.verdict != "allow"),
-            *((FLOORS[impact], f"impact {impact}", _IMPACT_WORDS[impact]) for impact in sorted(skill.impact)),
-            _base(skill, rules, scene, [rule.id for rule in matching if rule.verdict == "allow"]),
+            *(_floor(impact, rules) for impact in sorted(skill.impact)),
+            _base(skill, rules, scene, allowing, finding),
         ),
         key=_gravity,
     )
@@ -61,7 +71,29 @@ def decide(skill: Skill, arguments: Mapping[str, Any], rules: Rules, scene: Scen
         rules=tuple(rule.id for rule in matching),
         steps=tuple(steps),
         remedy="" if verdict == "allow" else remedy(skill, steps, rules),
+        origins=() if finding is None else finding.origins,
     )
+
+
+def _floor(impact: Impact, rules: Rules) -> Step:
+    if impact in rules.defaults.two_person:
+        return "ask-apart", f"impact {impact}", f"{_IMPACT_WORDS[impact]}, and two people must agree to that"
+    return FLOORS[impact], f"impact {impact}", _IMPACT_WORDS[impact]
+
+
+def approvers(skill: Skill, rules: Rules) -> int:
+    """Return how many people must sign a call of `skill` off, where it needs a sign-off at all."""
+    return 2 if skill.impact & set(rules.defaults.two_person) else 1
+
+
+def _finding(skill: Skill, arguments: Mapping[str, Any], rules: Rules, ledger: Ledger | None) -> Finding | None:
+    """Ask provenance where it has a say: it settles the default's question, and watches what reads carry out."""
+    defaults = rules.defaults
+    if ledger is None:
+        return None
+    if skill.effect == "read":
+        return judge_read(skill, arguments, ledger, defaults.provenance) if defaults.egress else None
+    return judge(skill, arguments, ledger, defaults.provenance) if defaults.provenance != "off" else None
 
 
 def _gravity(step: Step) -> tuple[int, int, str]:
@@ -81,11 +113,18 @@ def _read_only(skill: Skill, scene: Scene) -> Iterator[Step]:
         yield read_only_step(skill)
 
 
-def _base(skill: Skill, rules: Rules, scene: Scene, allowing: list[str]) -> Step:
+def _base(skill: Skill, rules: Rules, scene: Scene, allowing: list[str], finding: Finding | None) -> Step:
     if allowing:
         return "allow", f"rule {allowing[0]}", f"rule {allowing[0]} allows it"
     verdict, source = rules.defaults.verdict(skill.effect), f"default {skill.effect}"
     if verdict == "ask" and skill.effect == "write" and scene.yes_to_writes and rules.defaults.allow_yes:
         return "allow", "--yes-to-writes", "writes were agreed to beforehand"
+    if finding is not None and finding.settled and verdict == "ask":
+        return "allow", PROVENANCE, finding.reason
+    if finding is not None and not finding.settled:
+        if verdict == "ask":
+            return "ask", source, f"{_EFFECT_WORDS[skill.effect]}, and {finding.reason}"
+        if verdict == "allow" and skill.effect == "read":
+            return "ask", PROVENANCE, finding.reason
     says = {"allow": "is allowed", "deny": "is refused"}.get(verdict, "needs a person's sign-off")
     return verdict, source, f"{_EFFECT_WORDS[skill.effect]}, and that {says} by default"

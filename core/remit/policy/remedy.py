@@ -59,7 +59,7 @@ def _lines(skill: Skill, against: Sequence[Step], rules: Rules) -> Iterator[str]
 def _apart(skill: Skill) -> str:
     return (
         f"a person must agree to {skill.full} each time, over a channel that the agent"
-        " cannot reach (an approver of the embedding program with `apart = True`)"
+        " cannot reach: `remit signoff` in another terminal, or an approver with `apart = True`"
     )
 
 

@@ -1,0 +1,153 @@
+"""Calls with the verdicts that are expected of them: tests of a deployment's policy."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from remit.errors import UsageError
+from remit.packs.arguments import Arguments, Rejected
+from remit.policy.decide import decide
+from remit.policy.rules import Rules, Scene
+from remit.provenance.ledger import Ledger
+from remit.skills import Skill
+from remit.values import AskedBy, Decision, Verdict
+
+
+class Case(BaseModel):
+    """One call, and the verdict that is expected.
+
+    Attributes:
+        name: shown when it fails; the skill when left out.
+        skill: `PACK.SKILL`.
+        arguments: as the model would write them.
+        verdict: what is expected; `invalid` for arguments that do not fit, None where nothing is.
+        source: a source that the verdict must have, such as `rule no-outside-mail`; None for any.
+        asked_by, interactive, agent, read_only: the scene.
+        said: what the user said before, for provenance.
+        read: untrusted results that were read before.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    skill: str
+    name: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    verdict: Verdict | Literal["invalid"] | None = None
+    source: str | None = None
+    asked_by: AskedBy = "model"
+    interactive: bool = True
+    agent: str = ""
+    read_only: bool = False
+    said: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a case gave.
+
+    Attributes:
+        case: the case.
+        verdict: what was found.
+        source: where it comes from.
+        reason: why.
+    """
+
+    case: Case
+    verdict: str
+    source: str
+    reason: str
+
+    @property
+    def right(self) -> bool:
+        """Tell whether it is as expected."""
+        case = self.case
+        return self.verdict == case.verdict and (case.source is None or case.source == self.source)
+
+    @property
+    def words(self) -> str:
+        """What is not as expected, in one sentence."""
+        expected = f"{self.case.verdict}" + (f" from {self.case.source}" if self.case.source else "")
+        return f"expected {expected}, found {self.verdict} from {self.source or 'its arguments'} ({self.reason})"
+
+
+def read_cases(path: str | Path) -> list[Case]:
+    """Read cases from `[[case]]` tables in TOML, or from one JSON object a line.
+
+    Raises:
+        UsageError: the file cannot be read, or a case in it is wrong; the message says which.
+    """
+    place = Path(path)
+    try:
+        text = place.read_text("utf-8")
+        found = _lines(text) if place.suffix == ".jsonl" else tomllib.loads(text).get("case", [])
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    if not found:
+        raise UsageError(f"{path} holds no case", remedy="write [[case]] tables with skill, arguments and verdict")
+    return [_case(number, one, path) for number, one in enumerate(found, 1)]
+
+
+def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
+    """Return the decision on a case; nothing runs.
+
+    Raises:
+        UsageError: there is no such skill, or the arguments do not fit it.
+    """
+    skill = skills.get(case.skill)
+    if skill is None:
+        raise UsageError(f"no skill {case.skill} is enabled here", remedy="remit audit")
+    checked = Arguments(skill.schema).check(json.dumps(case.arguments))
+    if isinstance(checked, Rejected):
+        raise UsageError(f"the arguments do not fit {case.skill}: {checked.message}")
+    scene = Scene(interactive=case.interactive, agent=case.agent, asked_by=case.asked_by, read_only=case.read_only)
+    return decide(skill, checked.value, rules, scene, _ledger(case))
+
+
+def outcome(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Outcome:
+    """Judge a case, and keep what was found beside what is expected.
+
+    Raises:
+        UsageError: there is no such skill.
+    """
+    try:
+        decision = judged(case, skills, rules)
+    except UsageError as error:
+        if case.skill not in skills:
+            raise
+        return Outcome(case=case, verdict="invalid", source="", reason=error.message)
+    return Outcome(case=case, verdict=decision.verdict, source=decision.source, reason=decision.reason)
+
+
+def _ledger(case: Case) -> Ledger | None:
+    if not (case.said or case.read):
+        return None
+    ledger = Ledger()
+    for text in case.said:
+        ledger.hear(text)
+    for number, text in enumerate(case.read, 1):
+        ledger.read(text, skill="a skill", call=f"result {number}", labels=frozenset({"untrusted"}))
+    return ledger
+
+
+def _lines(text: str) -> Sequence[Any]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _case(number: int, found: Any, path: str | Path) -> Case:
+    try:
+        case = Case.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: case {number}: {where or 'the case'}: {first['msg']}") from error
+    if case.verdict is None:
+        raise UsageError(f"{path}: case {number} expects no verdict", remedy='add verdict = "ask"')
+    return case.model_copy(update={"name": case.name or f"case {number} ({case.skill})"})

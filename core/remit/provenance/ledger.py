@@ -1,0 +1,79 @@
+"""What one session has heard and read: the sources that a value can have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from remit.provenance.identifiers import Identifier, identifiers
+from remit.provenance.records import Records, Source, parsed
+from remit.provenance.words import Words, words_of
+
+RUN_OF_WORDS = 7
+"""Words in a row that a text shares with another only by resting on it."""
+
+MOST_RUNS = 400_000
+"""Runs of words that are kept of one session; a text beyond them counts as resting on every untrusted result."""
+
+
+class Ledger:
+    """What a session's user said and its skills brought, in the order in which it came.
+
+    Text that a user pastes or attaches is not the user's own words: give it to `read`.
+    """
+
+    def __init__(self) -> None:
+        self.words = Words()
+        self.records = Records()
+        self._identifiers: dict[tuple[str, Any], list[Source]] = defaultdict(list)
+        self._runs: dict[str, dict[int, Source]] = defaultdict(dict)
+        self._full: dict[str, Source] = {}
+
+    def hear(self, text: str) -> None:
+        """Add what the user said."""
+        self.words.hear(text)
+
+    def read(self, text: str, *, skill: str, call: str, labels: frozenset[str]) -> None:
+        """Add a result as the model read it.
+
+        Args:
+            text: of the result; its structure is used where it is JSON.
+            skill: full name of the skill that gave it.
+            call: id of the call.
+            labels: `untrusted`, `private`.
+        """
+        source = Source(skill=skill, call=call, labels=labels)
+        value = parsed(text)
+        if value is not None:
+            self.records.add(value, source)
+        for found in identifiers(text):
+            self._identifiers[found.kind, found.value].append(source)
+        for label in labels:
+            self._keep_runs(text, label, source)
+
+    def sources_of(self, found: Identifier) -> tuple[Source, ...]:
+        """Return the results that brought an identifier, oldest first."""
+        return tuple(self._identifiers.get((found.kind, found.value), ()))
+
+    def rests_on(self, text: str, label: str) -> Source | None:
+        """Return a result with this label that `text` repeats `RUN_OF_WORDS` words of, None when there is none."""
+        known = self._runs.get(label)
+        if not known:
+            return None
+        found = next((known[run] for run in _runs(text) if run in known), None)
+        return found or (self._full.get(label) if any(True for _ in _runs(text)) else None)
+
+    def _keep_runs(self, text: str, label: str, source: Source) -> None:
+        kept = self._runs[label]
+        for run in _runs(text):
+            if len(kept) >= MOST_RUNS:
+                self._full.setdefault(label, source)
+                return
+            kept.setdefault(run, source)
+
+
+def _runs(text: str) -> Iterator[int]:
+    words = words_of(text).split()
+    for start in range(len(words) - RUN_OF_WORDS + 1):
+        yield hash(tuple(words[start : start + RUN_OF_WORDS]))

@@ -1,0 +1,184 @@
+"""`remit policy`: checking, explaining, testing and comparing, without running anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit.cli.main import run
+from tests.command import remit
+
+RULES = """
+[[rule]]
+id = "no-sums"
+verdict = "deny"
+match = { skill = "calc.evaluate", arguments = { expression = { eq = "1+1" } } }
+reason = "One and one is known"
+"""
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("policy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REMIT_STATE", str(folder / "state"))
+        place = folder / "deployment"
+        place.mkdir()
+        remit("init", "--yes", "--enforcement", "available", "--packs", "calc,files", folder=place)
+        config = place / "remit.toml"
+        config.write_text(config.read_text() + RULES)
+        remit("trust", "--yes", folder=place)
+        yield place
+
+
+@pytest.fixture
+def place(accepted: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REMIT_STATE", str(accepted.parent / "state"))
+    monkeypatch.chdir(accepted)
+    return accepted
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> Any:
+    assert run(["policy", *arguments, "--json"]) == expect
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_verdict_is_explained_step_by_step(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "explain", "calc.evaluate", '{"expression": "1+1"}')
+    assert (found["verdict"], found["source"]) == ("deny", "rule no-sums")
+    assert [step["source"] for step in found["steps"]] == ["rule no-sums", "default read"]
+    assert answer(capsys, "explain", "calc.evaluate", '{"expression": "1+2"}')["verdict"] == "allow"
+    assert run(["policy", "explain", "calc.evaluate", '{"expression": "1+1"}']) == 0
+    assert "One and one is known" in capsys.readouterr().out
+
+
+def test_what_does_not_fit_is_wrong_usage(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["calc.nothing", "{}"],
+        ["calc.evaluate", "{}"],
+        ["calc.evaluate", "[1"],
+        ["calc.evaluate", "[]"],
+    ):
+        assert run(["policy", "explain", *arguments]) == 2
+        assert capsys.readouterr().err
+
+
+def test_nothing_to_look_at_is_exit_code_0(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys, "check") == {"rules": 1, "skills": len(skills(place)), "findings": [], "problems": []}
+
+
+def skills(place: Path) -> list[str]:
+    from remit.deployment.deployment import Deployment
+
+    with Deployment.open(place) as deployment:
+        return list(deployment.skills)
+
+
+def test_rules_that_say_nothing_are_found(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from remit.policy.config import DefaultsConfig, RuleConfig
+    from remit.policy.idle import idle_rules
+    from remit.policy.rules import Rules
+    from remit.skills import Skill
+
+    def findings(*rules: dict[str, Any], **defaults: Any) -> list[str]:
+        known = {
+            "m.send": Skill(pack="m", name="send", description="", schema={"type": "object"}, effect="external"),
+            "m.pay": Skill(
+                pack="m",
+                name="pay",
+                description="",
+                schema={"type": "object"},
+                effect="external",
+                impact=frozenset({"money"}),
+            ),
+        }
+        configs = [RuleConfig.model_validate({"id": f"r{number}", **rule}) for number, rule in enumerate(rules)]
+        loaded = Rules.load(configs, DefaultsConfig.model_validate(defaults), skills=known)
+        return list(idle_rules(configs, loaded, known))
+
+    send, pay = {"match": {"skill": "m.send"}}, {"match": {"skill": "m.pay"}}
+    assert "never counts" in findings({"verdict": "allow", **send}, {"verdict": "deny", **send})[0]
+    assert "say the same" in findings({"verdict": "deny", **send}, {"verdict": "deny", **send})[0]
+    assert "impact of m.pay" in findings({"verdict": "allow", **pay})[0]
+    assert "changes nothing" in findings({"verdict": "ask", **send})[0]
+    assert "changes nothing" in findings({"verdict": "allow", **send}, external="allow")[0]
+    assert findings({"verdict": "allow", **send}) == []
+    assert findings({"verdict": "deny", **send}) == []
+    assert findings({"verdict": "ask", **send}, provenance="targets") == []
+
+
+CASES = """
+[[case]]
+skill = "calc.evaluate"
+arguments = { expression = "1+1" }
+verdict = "deny"
+source = "rule no-sums"
+
+[[case]]
+name = "wrong on purpose"
+skill = "calc.evaluate"
+arguments = { expression = "1+2" }
+verdict = "ask"
+
+[[case]]
+skill = "calc.evaluate"
+arguments = { word = 1 }
+verdict = "invalid"
+"""
+
+
+def test_expected_verdicts_are_compared(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = tmp_path / "cases.toml"
+    cases.write_text(CASES)
+    found = answer(capsys, "test", str(cases), expect=1)
+    assert (found["cases"], [one["case"] for one in found["wrong"]]) == (3, ["wrong on purpose"])
+    lines = tmp_path / "cases.jsonl"
+    lines.write_text('{"skill": "calc.evaluate", "arguments": {"expression": "2"}, "verdict": "allow"}\n')
+    assert answer(capsys, "test", str(lines)) == {"cases": 1, "wrong": []}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[[case]]\nskill = 'a.b'", "[[case]]\nskill = 'a.b'\nverdict = 'maybe'", "[[case]]\nx = 1", "[["]
+)
+def test_a_file_of_cases_that_is_wrong_says_where(place: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "cases.toml").write_text(text)
+    assert run(["policy", "test", str(tmp_path / "cases.toml")]) == 2
+    assert run(["policy", "test", str(tmp_path / "none.toml")]) == 2
+
+
+def test_the_step_between_two_deployments_is_ranked(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("remit.toml", "remit.lock"):
+        (other / name).write_text((place / name).read_text())
+    assert answer(capsys, "diff", str(place), str(other)) == {"rank": "same", "changes": []}
+    text = (other / "remit.toml").read_text()
+    (other / "remit.toml").write_text(text.replace(RULES, ""))
+    wider = answer(capsys, "diff", str(place), str(other / "remit.toml"), "--widen", expect=4)
+    assert (wider["rank"], len(wider["changes"])) == ("widens", 1)
+    narrower = answer(capsys, "diff", str(other), str(place))
+    assert narrower["rank"] == "narrows"
+    assert answer(capsys, "diff", str(other), str(place), "--widen")["changes"] == []
+    (other / "remit.toml").write_text(text.replace("[defaults]", '[defaults]\nprovenance = "targets"'))
+    assert answer(capsys, "diff", str(place), str(other), expect=4)["rank"] == "widens"
+
+
+def test_what_the_user_said_settles_where_the_deployment_says_so() -> None:
+    from remit.policy.cases import Case, judged
+    from remit.policy.config import DefaultsConfig
+    from remit.policy.rules import Rules
+    from remit.skills import Skill
+
+    schema = {"type": "object", "properties": {"to": {"type": "string"}}}
+    send = Skill(pack="m", name="send", description="", schema=schema, effect="external", targets={"to": "address"})
+    known = {"m.send": send}
+    rules = Rules.load((), DefaultsConfig(provenance="targets"), skills=known)
+    case = Case(skill="m.send", arguments={"to": "ann@acme.example"}, said=("Write to ann@acme.example",))
+    assert judged(case, known, rules).source == "provenance"
+    assert judged(case.model_copy(update={"said": ("Write",)}), known, rules).verdict == "ask"
