@@ -25,6 +25,8 @@ from remit.values import Call, Effect, Result
 class Functions:
     """Makes calls of plain functions; one that returns a `Result` decides everything about it."""
 
+    weighs_origins = True
+
     def __init__(self, effect: Effect = "write", **functions: Callable[..., Any]) -> None:
         self.functions = functions
         self.skills: Mapping[str, Skill] = {

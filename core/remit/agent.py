@@ -12,17 +12,22 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from remit.errors import DeploymentError, StateError, UsageError
+from remit.errors import StateError, UsageError
+from remit.extensions.extensions import NO_EXTENSIONS
+from remit.loop.chosen_model import chosen_model
 from remit.loop.events import Event
 from remit.loop.from_pipeline import from_pipeline
-from remit.loop.guards import Limits
+from remit.loop.guards import Limits, chosen_limits
 from remit.loop.interpreters import Speech, interpreter_for
+from remit.loop.kept import Kept
 from remit.loop.outcome import RunResult
+from remit.loop.prompt import with_fragments
 from remit.loop.run import Run
 from remit.loop.transcript import Transcript
-from remit.models.openai import OpenAIModel
 from remit.models.protocol import Model
+from remit.pipeline.configured import checkpoints_of, notifier_of, redactor_of, telemetry_of
 from remit.pipeline.events import PipelineEvent
+from remit.pipeline.observing import observed
 from remit.pipeline.pipeline import Pipeline
 from remit.policy.rules import Rules
 from remit.skills import Skill
@@ -33,9 +38,6 @@ if TYPE_CHECKING:
     from remit.deployment.config import Config
     from remit.deployment.deployment import Deployment
     from remit.pipeline.attempt import Approver
-
-LONGEST_REPLY = 10
-"""How many times the configured timeout one reply may take while it keeps coming."""
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 _STRICTNESS: Sequence[ReadOnly] = (False, True, "strict")
@@ -58,7 +60,7 @@ class Agent:
         dialect: `native`, or how the model writes calls in text (`react`, `tagged`, ...).
         skills: functions of this program, marked with `@remit.skill` or plain; not confined.
         prompt: the system prompt, instead of the deployment's or the standard one.
-        approver: who is asked for sign-off; None when nobody is there.
+        approver: who is asked for sign-off; None for the deployment's sign-off channel, or nobody.
         max_steps: most model turns of one run.
         read_only: no skill that changes anything; `strict`: no network either.
         keep_raw: keep the raw request and response of every model turn as records.
@@ -100,27 +102,38 @@ class Agent:
             self.deployment = self._opened(deployment, read_only)
             config = self.deployment.config if self.deployment is not None else _standard()
             folder = self.deployment.folder if self.deployment is not None else Path()
-            self.model: Model = _model(model, base_url, api_key, config, folder)
-            self._limits = _limits(limits, max_steps, config, own=self.deployment is not None)
+            extensions = self.deployment.extensions if self.deployment is not None else NO_EXTENSIONS
+            self.model: Model = chosen_model(model, base_url, api_key, config, folder, extensions)
+            self._limits = chosen_limits(limits, max_steps, config.agent.max_steps)
             self._keep_raw = keep_raw or config.log.keep_raw
             self._context = config.model.context_length
             self.state = self._new_state()
+            extensions.listen(self.state)
+            self._redactor = redactor_of(config)
+            self._telemetry = telemetry_of(config, self._redactor)
+            self._name = name
+            known = self._all_skills(skills, config)
             self._pipeline = Pipeline(
-                skills=self._all_skills(skills, config),
+                skills=known,
                 rules=self._rules(config, skills),
                 state=self.state,
                 sandbox=self.deployment.sandbox if self.deployment is not None else None,
-                approver=approver,
+                approver=approver or extensions.approver,
                 unattended=unattended or config.defaults.unattended,
                 principal=principal or (self.deployment.principal if self.deployment is not None else "person"),
                 agent=name,
                 read_only=read_only or (self.deployment.read_only if self.deployment is not None else False),
                 yes_to_writes=yes_to_writes,
-                on_event=self._heard,
+                durable_reads=config.log.reads == "durable",
+                checkpoints=checkpoints_of(config, self.state) if self.deployment is not None else None,
+                redactor=self._redactor,
+                telemetry=self._telemetry,
+                on_event=observed(extensions, self.state, known, self._redactor, self._heard),
+                notify=notifier_of(config, folder) if self.deployment is not None else None,
             )
             speech = Speech(
                 dialect=dialect or config.model.dialect,
-                prompt=config.agent.prompt if prompt is None else prompt,
+                prompt=with_fragments(config.agent.prompt if prompt is None else prompt, extensions.fragments),
                 text_calls=config.model.text_calls,
                 tag=config.model.tag,
                 examples=config.model.examples,
@@ -154,11 +167,8 @@ class Agent:
             UsageError: an event loop is running, or see `arun`.
             StateError: the session cannot be read.
         """
-        if _loop_is_running():
-            raise UsageError(
-                "Agent.run cannot be used while an event loop is running", remedy="write: await agent.arun(...)"
-            )
-        return asyncio.run(self._run_and_disconnect(question, session, on_event))
+        _no_loop("run")
+        return asyncio.run(self._run_and_disconnect(session, question, on_event))
 
     async def arun(
         self, question: str, *, session: str | None = None, on_event: Callable[[Event], None] | None = None
@@ -176,13 +186,39 @@ class Agent:
             UsageError: the id is none, or the session has a run going on.
             StateError: the session cannot be read.
         """
-        id_ = self._free(session)
+        return await self._alone(self._free(session), question, on_event)
+
+    def resume(self, session: str, *, on_event: Callable[[Event], None] | None = None) -> RunResult:
+        """Go on with a stored session, where no event loop runs; else see `aresume`. Raises as `aresume`."""
+        _no_loop("resume")
+        return asyncio.run(self._run_and_disconnect(session, None, on_event))
+
+    async def aresume(self, session: str, *, on_event: Callable[[Event], None] | None = None) -> RunResult:
+        """Go on with a stored session: one that waited for a sign-off, or was interrupted.
+
+        A call that was approved meanwhile runs once, in whichever process comes first; one that was denied is
+        told to the model; one that nobody answered waits on.
+
+        Raises:
+            UsageError: there is no such session, it has come to its end, or it has a run going on.
+            StateError: the session cannot be read.
+        """
+        saved = self.state.load_session(self._free(session))
+        if saved is None:
+            raise UsageError(f"there is no session {session}", remedy="remit sessions list")
+        if saved.status == "answered" or not saved.transcript:
+            raise UsageError(f"session {session} has come to its end", remedy=f"ask on with --session {session}")
+        return await self._alone(session, None, on_event)
+
+    async def _alone(self, session: str, question: str | None, on_event: Callable[[Event], None] | None) -> RunResult:
+        """Run in a session that no other process has at the same time."""
         emit = on_event or _ignore
-        self._running[id_] = emit
-        try:
-            return await self._new_run(id_, emit, stream=on_event is not None).execute(question)
-        finally:
-            del self._running[id_]
+        with self.state.leased(session):
+            self._running[session] = emit
+            try:
+                return await self._observed(self._new_run(session, emit, stream=on_event is not None), question)
+            finally:
+                del self._running[session]
 
     async def stream(self, question: str, *, session: str | None = None) -> AsyncIterator[Event]:
         """Answer `question`, yielding every event; the last one is `RunEnded` with the result.
@@ -227,9 +263,11 @@ class Agent:
         await self.aclose()
 
     async def _run_and_disconnect(
-        self, question: str, session: str | None, on_event: Callable[[Event], None] | None
+        self, session: str | None, question: str | None, on_event: Callable[[Event], None] | None
     ) -> RunResult:
         try:
+            if question is None:
+                return await self.aresume(session or "", on_event=on_event)
             return await self.arun(question, session=session, on_event=on_event)
         finally:
             await self.model.aclose()
@@ -239,16 +277,27 @@ class Agent:
         return Run(
             session=session,
             transcript=Transcript.from_json(saved.transcript if saved is not None else ()),
-            model=self.model,
+            model=self._telemetry.model(self.model),
             interpreter=self._interpreter,
             caller=self._pipeline,
-            store=self.state,
+            store=Kept(self.state, self._redactor),
             limits=self._limits,
             context=self._context,
             keep_raw=self._keep_raw,
             stream=stream,
             emit=emit,
         )
+
+    async def _observed(self, run: Run, question: str | None) -> RunResult:
+        """Execute a run inside its span, where OpenTelemetry is configured."""
+        seen = self._telemetry.run(session=run.session, agent=self._name, model=self.model.name)
+        answer = run.resume() if question is None else run.execute(question)
+        if seen is None:
+            return await answer
+        with seen:
+            result = await answer
+            seen.ended(result)
+        return result
 
     def _free(self, session: str | None) -> str:
         if session is None:
@@ -294,14 +343,14 @@ class Agent:
         skills = dict(self.deployment.skills) if self.deployment is not None else {}
         if not functions:
             return skills
-        from remit.local_skills import local_skill
+        from remit.local_skills import local_skill, require_allowed
 
         for function in functions:
             local = local_skill(function)
             if local.full in skills:
                 raise UsageError(f"two functions are called {local.name}", remedy='rename one: @skill(name="...")')
             if self.deployment is not None:
-                _require_allowed(local, config)
+                require_allowed(local, config.host_skills.allow)
             skills[local.full] = local
         return skills
 
@@ -311,12 +360,14 @@ class Agent:
         return Rules.load((), config.defaults, skills=self._all_skills(functions, config))
 
 
-def _loop_is_running() -> bool:
+def _no_loop(method: str) -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
+        return
+    raise UsageError(
+        f"Agent.{method} cannot be used while an event loop is running", remedy=f"write: await agent.a{method}(...)"
+    )
 
 
 def _require_approver(approver: object) -> None:
@@ -331,51 +382,6 @@ def _standard() -> Config:
     from remit.deployment.config import Config
 
     return Config()
-
-
-def _model(model: Model | str | None, base_url: str | None, api_key: str | None, config: Config, folder: Path) -> Model:
-    if model is not None and not isinstance(model, str):
-        return model
-    own = config.model
-    name = model or own.name
-    if not name:
-        raise UsageError(
-            "no model is named", remedy='write Agent(model="..."), or name = "..." under [model] in remit.toml'
-        )
-    if base_url is None:
-        base_url, api_key = own.base_url or None, api_key or _below(folder, own.api_key)
-    return OpenAIModel(
-        name,
-        base_url=base_url,
-        api_key=api_key,
-        read_timeout=own.timeout,
-        longest_reply=LONGEST_REPLY * own.timeout,
-    )
-
-
-def _below(folder: Path, reference: str | None) -> str | None:
-    """Return a reference of `remit.toml` with its file, if it is one, found from the deployment's folder."""
-    if reference is None or not reference.startswith("file:"):
-        return reference
-    return f"file:{folder / Path(reference.removeprefix('file:')).expanduser()}"
-
-
-def _limits(limits: Limits | None, max_steps: int | None, config: Config, *, own: bool) -> Limits:
-    from dataclasses import replace
-
-    if max_steps is not None and max_steps < 1:
-        raise UsageError(f"max_steps is {max_steps}, but a run has at least one step")
-    if limits is None:
-        return Limits(steps=max_steps or config.agent.max_steps)
-    return limits if max_steps is None else replace(limits, steps=max_steps)
-
-
-def _require_allowed(skill: Skill, config: Config) -> None:
-    if not {skill.full, skill.name} & set(config.host_skills.allow):
-        raise DeploymentError(
-            f"the deployment does not allow the function {skill.name}, which is not confined",
-            remedy=f'to allow it, write allow = ["{skill.full}"] under [host_skills] in remit.toml',
-        )
 
 
 def _discard(state: State, folder: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from remit.errors import UsageError
 from remit.models.protocol import ToolCall
 from remit.values import Result
 
@@ -53,6 +54,24 @@ class Advice:
     note: str = ""
     close: str = ""
     stop: str = ""
+
+
+def chosen_limits(limits: Limits | None, max_steps: int | None, default_steps: int) -> Limits:
+    """Return the limits of a run.
+
+    Args:
+        limits: as given; None for the usual ones.
+        max_steps: most model turns; counts before what `limits` says.
+        default_steps: where neither is given.
+
+    Raises:
+        UsageError: there would be no step at all.
+    """
+    if max_steps is not None and max_steps < 1:
+        raise UsageError(f"max_steps is {max_steps}, but a run has at least one step")
+    if limits is None:
+        return Limits(steps=max_steps or default_steps)
+    return limits if max_steps is None else replace(limits, steps=max_steps)
 
 
 class Guards:

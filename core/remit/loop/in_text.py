@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from remit.dialects import (
-    DIALECTS,
     Parser,
     Sample,
     examples,
     instructions,
+    known_dialects,
     parse,
     render_answer,
     render_call,
@@ -25,7 +26,7 @@ from remit.loop.context import ROOM, tokens
 from remit.loop.interpreter import Heard, Names, offered, tells_of_cut
 from remit.loop.prompt import system_prompt
 from remit.loop.shots import shots
-from remit.loop.wording import ANSWER_NOW
+from remit.loop.wording import ANSWER_NOW, CALL_AGAIN
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
 from remit.models.wire import wire_schema
 from remit.skills import Skill
@@ -76,7 +77,7 @@ class TextInterpreter:
             self._stop = stop(dialect, tag=tag)
             heads = [self._fitting_head(offered(skills, cut=cut), context) for cut in (False, True)]
         except ValueError as error:
-            raise UsageError(str(error), remedy=f"use native, {', '.join(DIALECTS)}") from error
+            raise UsageError(str(error), remedy=f"use native, {', '.join(known_dialects())}") from error
         self._head, self._head_after_cut = heads
         self._plain_head = Message(role="system", content=system_prompt(prompt), origin="loop")
         self._fixed = _tokens(self._head_after_cut) + (max_tokens or (context or 0) // ROOM)
@@ -181,11 +182,14 @@ class TextInterpreter:
     def _reminder(self, messages: Sequence[Message]) -> Iterable[Message]:
         """Yield a reminder of the question after results: small models, shown calls as examples, only call on.
 
-        In ReAct, where an Observation says the same, it does more harm than good.
+        After a call that did not fit they make an answer up instead of mending it, so they are told to mend it.
+        In ReAct, where an Observation says the same, the reminder to answer does more harm than good.
         """
-        if self._dialect != "react" and messages and messages[-1].role == "tool":
+        latest = [message.status for message in takewhile(lambda message: message.role == "tool", reversed(messages))]
+        wording = CALL_AGAIN if "invalid" in latest else ANSWER_NOW if self._dialect != "react" else ""
+        if latest and wording:
             asked = next((m.content for m in reversed(messages) if m.origin == "person" and m.role == "user"), "")
-            text = ANSWER_NOW.format(question=asked[:LONGEST_REMINDER])
+            text = wording.format(question=asked[:LONGEST_REMINDER])
             yield Message(role="user", content=text, origin="loop")
 
     def _text(self, message: Message, calls: Mapping[str, ToolCall]) -> str:

@@ -17,6 +17,11 @@ class Caller(Protocol):
         """Full name to skill: those that a model may see."""
         ...
 
+    @property
+    def weighs_origins(self) -> bool:
+        """Whether a verdict may depend on where values come from, so that calls carry a ledger."""
+        ...
+
     async def call(self, call: Call) -> Result:
         """Return the result of `call`, whatever a skill does. Raises only for faults of the host."""
         ...
@@ -25,8 +30,23 @@ class Caller(Protocol):
 class Store(Protocol):
     """Keeps sessions and records; `remit.state.store.State` is the one that counts."""
 
-    def append(self, event: str, *, session: str, body: Mapping[str, Any], durable: bool = True) -> int:
-        """Write one record and return its number; `durable` also survives a power cut."""
+    def append(
+        self,
+        event: str,
+        *,
+        session: str,
+        body: Mapping[str, Any],
+        sealed: Mapping[str, Any] | None = None,
+        durable: bool = True,
+    ) -> int:
+        """Write one record and return its number.
+
+        Args:
+            event, session: which, and where it happened.
+            body: what the record says for ever.
+            sealed: what it says until that is erased: texts, arguments, raw turns.
+            durable: it also survives a power cut.
+        """
         ...
 
     def save_session(

@@ -25,6 +25,7 @@ from remit.loop.guards import Guards, Limits
 from remit.loop.interpreter import Heard, Interpreter
 from remit.loop.outcome import RunResult, RunStatus
 from remit.loop.ports import Caller, Store
+from remit.loop.sources import Sources
 from remit.loop.transcript import Transcript
 from remit.loop.wording import CLOSING, CUT, EMPTY, NOT_RUN_CLOSED, PARTLY, UNREADABLE
 from remit.models.protocol import Model, ModelDelta, ModelReply, ModelRequest, ToolCall, Usage
@@ -70,6 +71,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self._guards = Guards(self.limits)
+        self._sources = Sources()
         self._usage = Usage(input_tokens=0, output_tokens=0)
         self._results: list[Result] = []
         self._asked: list[Call] = []
@@ -93,16 +95,32 @@ class Run:
         Faults of the host and of the model's endpoint are an outcome (`failed`), no exception.
         """
         self.transcript.question(question)
+        return await self._until_outcome(question)
+
+    async def resume(self) -> RunResult:
+        """Go on where the session was left: with the calls that wait for a person, or with the next model turn.
+
+        Otherwise as `execute`.
+        """
+        self.transcript.reopen()
+        self._asked = [self._call(call.id, call) for call in self.transcript.open_calls]
+        return await self._until_outcome("")
+
+    async def _until_outcome(self, question: str) -> RunResult:
         self.emit(RunStarted(session=self.session, question=question))
         try:
+            begun = {"model": self.model.name} | ({} if question else {"resumed": True})
+            self._record("run.started", begun, {"question": question})
             while self._outcome is None:
                 await self.step()
         except (RemitError, SandboxError) as error:
             self._remedy = getattr(error, "remedy", "")
             self._end("failed", getattr(error, "message", "") or str(error))
         except BaseException as error:
-            self._end("stopped", "cancelled" if not isinstance(error, Exception) else "Remit itself failed")
+            reason = "cancelled" if not isinstance(error, Exception) else "Remit itself failed"
+            self._end("stopped", reason)
             with suppress(RemitError):
+                self._record("run.ended", {"status": "stopped"}, {"reason": reason, "answer": self._said})
                 self._save()
             raise
         return self._finish()
@@ -150,8 +168,8 @@ class Run:
         except ModelError as error:
             if self.keep_raw:
                 messages = [message.to_json() for message in request.messages]
-                self._record("turn.request", {"messages": messages})
-            self._record("turn.reply", {"model": self.model.name, "error": error.message})
+                self._record("turn.request", {}, {"messages": messages})
+            self._record("turn.reply", {"model": self.model.name, "failed": True}, {"error": error.message})
             raise
 
     def _heard(self, reply: ModelReply, heard: Heard, duration: float) -> None:
@@ -161,17 +179,16 @@ class Run:
             "model": reply.model or self.model.name,
             "finish": reply.finish,
             "calls": [call.name for call in heard.calls],
-            "errors": list(heard.errors),
             "notes": list(reply.notes),
             "input_tokens": reply.usage.input_tokens,
             "output_tokens": reply.usage.output_tokens,
             "duration": duration,
         }
+        said: dict[str, Any] = {"text": heard.text, "errors": list(heard.errors)}
         if self.keep_raw:
-            self._record("turn.request", {"raw": reply.sent.decode("utf-8", "replace")})
-            body["raw"] = reply.received.decode("utf-8", "replace")
-            body["text"] = reply.text
-        self._record("turn.reply", body)
+            self._record("turn.request", {}, {"raw": reply.sent.decode("utf-8", "replace")})
+            said |= {"text": reply.text, "raw": reply.received.decode("utf-8", "replace")}
+        self._record("turn.reply", body, said)
         if self.stream and heard.text.startswith(self._shown):
             self._show(heard.text[len(self._shown) :])
         self.emit(
@@ -276,6 +293,7 @@ class Run:
             session=self.session,
             step=self.steps,
             repaired=call.repaired,
+            ledger=self._sources.follow(self.transcript.messages) if self.caller.weighs_origins else None,
         )
 
     def _changes(self, call: Call) -> bool:
@@ -284,7 +302,7 @@ class Run:
 
     def _take(self, results: tuple[Result, ...]) -> None:
         for result in results:
-            self.transcript.result(result.text, status=result.status)
+            self.transcript.result(result.text, status=result.status, labels=result.labels)
         self._results += results
 
     def _judge(self, asked: tuple[ToolCall, ...], results: tuple[Result, ...]) -> None:
@@ -333,6 +351,7 @@ class Run:
     def _finish(self) -> RunResult:
         status, reason = self._outcome or ("failed", "")
         try:
+            self._record("run.ended", {"status": status}, {"reason": reason, "answer": self._said})
             self._save()
         except RemitError as error:
             status, reason = "failed", f"{reason}; {error.message}".removeprefix("; ")
@@ -358,6 +377,7 @@ class Run:
         status = "running" if self._outcome is None else self._outcome[0]
         self.store.save_session(self.session, self.transcript.to_json(), status=status, durable=durable)
 
-    def _record(self, event: str, body: Mapping[str, Any]) -> None:
-        """Record a turn; the session that is saved after it takes it to the disk."""
-        self.store.append(event, session=self.session, body={"step": self.steps, **body}, durable=False)
+    def _record(self, event: str, body: Mapping[str, Any], sealed: Mapping[str, Any]) -> None:
+        """Record a turn, with texts apart; the session that is saved after it takes it to the disk."""
+        about = {"step": self.steps, **body}
+        self.store.append(event, session=self.session, body=about, sealed=sealed, durable=False)

@@ -59,12 +59,33 @@ class Transcript:
         self._say(message)
         return self.open_calls
 
-    def result(self, text: str, *, status: str) -> None:
+    def result(self, text: str, *, status: str, labels: Iterable[str] = ()) -> None:
         """Add the result of the first open call."""
-        call = self._open.pop(0)
+        call, said = self._open.pop(0), text or "(empty)"
+        kept = tuple(sorted(labels))
         self._messages.append(
-            Message(role="tool", content=text or "(empty)", origin="skill", call_id=call.id, status=status)
+            Message(role="tool", content=said, origin="skill", call_id=call.id, status=status, labels=kept)
         )
+
+    def reopen(self) -> bool:
+        """Open the calls of the last message again that wait for a person, and those behind them.
+
+        Returns:
+            False when none of them waits; then nothing is changed.
+        """
+        end = len(self._messages)
+        while end and self._messages[end - 1].origin == "loop":
+            end -= 1
+        start = end
+        while start and self._messages[start - 1].role == "tool":
+            start -= 1
+        results = self._messages[start:end]
+        waiting = next((number for number, result in enumerate(results) if result.status == "parked"), None)
+        if waiting is None:
+            return False
+        self._open = list(self._messages[start - 1].calls[waiting:])
+        del self._messages[start + waiting :]
+        return True
 
     def close(self, text: str, *, status: str) -> None:
         """Give every open call the same result."""

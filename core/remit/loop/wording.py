@@ -34,3 +34,5 @@ CLOSING = (
 )
 
 ANSWER_NOW = "If that is enough, answer in plain words now. The question was: {question}"
+
+CALL_AGAIN = "A call was not run. Write it again, with the mistake mended. The question was: {question}"

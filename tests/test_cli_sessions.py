@@ -1,0 +1,91 @@
+"""`remit sessions`: conversations, and going on with one after its sign-off, over real HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from remit.deployment.deployment import Deployment
+from remit.state.store import State
+from remit_sandbox.signoff import SignoffDecision
+from tests.in_process import Here
+from tests.model_server import ModelServer, calls, serve, text
+
+SAVE = ("files__write_file", {"path": "a.txt", "content": "hi"})
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    return Here(place=tmp_path).make("files")
+
+
+def speaking(server: ModelServer) -> tuple[str, ...]:
+    return ("--model", "m", "--base-url", server.base_url)
+
+
+def parked(here: Here, session: str) -> None:
+    with serve([calls(SAVE)]) as server:
+        here.remit("run", "Save hi in a.txt.", "--session", session, *speaking(server), expect=3)
+
+
+def approve(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMIT_STATE", str(here.place / "state"))
+    with Deployment.open(here.folder) as deployment, State(deployment.state_folder) as state:
+        for asked in state.signoffs():
+            state.answer_signoff(asked, SignoffDecision(answer="once", digest=asked.digest, by="bea", channel="test"))
+
+
+def test_a_parked_session_goes_on_once_it_is_approved(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    parked(here, "s1")
+    assert [one["status"] for one in here.remit("sessions", "list", "--json").json] == ["parked"]
+    with serve([text("Saved.")]) as server:
+        waits = here.remit("sessions", "resume", "s1", *speaking(server), expect=3)
+        assert "parked: " in waits.err
+        assert not (here.folder / "workspace/a.txt").exists()
+        approve(here, monkeypatch)
+        assert here.remit("sessions", "resume", "s1", *speaking(server)).out == "Saved.\n"
+        assert here.remit("sessions", "resume", "s1", *speaking(server), expect=2).err
+    assert (here.folder / "workspace/a.txt").read_text() == "hi"
+    assert server.bodies[0]["messages"][-1]["role"] == "tool"
+
+
+def test_all_that_are_ready_go_on_together(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    parked(here, "s1")
+    approve(here, monkeypatch)
+    parked(here, "s2")
+    with serve([text("Saved.")]) as server:
+        worked = here.remit("sessions", "work", "--json", *speaking(server), expect=3).json
+        assert ([one["session"] for one in worked["done"]], worked["waiting"]) == (["s1"], 1)
+        assert "0 sessions went on, 1 wait" in here.remit("sessions", "work", *speaking(server), expect=3).out
+
+
+def test_sessions_are_listed_shown_copied_and_deleted(here: Here) -> None:
+    parked(here, "s1")
+    assert "Save hi in a.txt." in here.remit("sessions", "list").out
+    assert here.remit("sessions", "list", "--status", "answered").out == "no session fits\n"
+    shown = here.remit("sessions", "show", "s1").out
+    assert "you: Save hi in a.txt." in shown
+    assert "model calls files__write_file" in shown
+    assert here.remit("sessions", "show", "s1", "--json").json["transcript"][0]["role"] == "user"
+    here.remit("sessions", "fork", "s1", "s2")
+    here.remit("sessions", "fork", "s1", "s2", expect=2)
+    here.remit("sessions", "delete", "s1", expect=1)
+    here.remit("sessions", "delete", "s1", "--yes")
+    assert [one["session"] for one in here.remit("sessions", "list", "--json").json] == ["s2"]
+
+
+@pytest.mark.parametrize("arguments", [["show"], ["resume"], ["fork", "x"], ["delete"]])
+def test_a_session_that_is_not_there_is_wrong_usage(here: Here, arguments: list[str]) -> None:
+    action, *rest = arguments
+    model = ["--model", "m", "--base-url", "http://127.0.0.1:9/v1"] if action == "resume" else []
+    names = ["nothing", *rest]
+    assert "nothing" in here.remit("sessions", action, *names, *model, expect=2).err
+
+
+def test_what_is_shown_of_a_session_is_plain(here: Here) -> None:
+    with serve([text("red \x1b[31m\u202e")]) as server:
+        here.remit("run", "Say it.", "--session", "s1", *speaking(server))
+    shown = here.remit("sessions", "show", "s1").out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
