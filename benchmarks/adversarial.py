@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 _CALL = '{"name": "calc", "arguments": {"expr": "1+1"}}'
+_M3 = "]<]minimax[>["
 _DEEPSEEK, _DSML = "<｜tool▁call▁begin｜>calc<｜tool▁sep｜>", "<｜DSML｜"
 _KIMI, _XTML = "<|tool_call_begin|>calc<|tool_call_argument_begin|>", '<|open|>call tool="calc"<|sep|>'
 _HARMONY = "<|channel|>commentary to=functions.calc<|message|>"
@@ -35,6 +36,8 @@ UNITS: tuple[str, ...] = (
     *('<|open|>call tool="nope"<|sep|><|close|>call<|sep|>',),
     *("\n[calc(expr='", "\n[calc(expr=[", "\n[calc(expr=1", "\n[f(a=1)]", "\n[f(a={'b':", "\ncalc(", "\n['calc("),
     *("calc(expr=1)\n", "\n[f(a=/*", "\n[f(a='", "<|python_start|>[", "<|python_tag|>{", "<|python_tag|>"),
+    *(f"{_M3}<tool_call>", f'{_M3}<invoke name="calc">', f'{_M3}<invoke name="calc">{_M3}<expr>', f"{_M3}<a>"),
+    *(f'{_M3}<invoke name="nope">', f"{_M3}</invoke>", "]<]minimax", "<function_call>{", "Action: ```json\n[{"),
     *("\nfunctools[{", "<|START_ACTION|>[", "<|START_THINKING|>", "<|END_THINKING|>", "<|tool_call|>[", "calc\n{"),
     *("</s>", "<|im_start|>", "<|im_start", "<|im_end", "<s>"),
 )
@@ -53,6 +56,9 @@ def _grown(size: int) -> Iterator[tuple[str, str]]:
     yield "parameters without end", f"<function=calc>\n{keys}</parameter>\n</function>"
     keys = "".join(f"<parameter=a{n}>\n1\n</parameter>\n" for n in few)
     yield "parameters", f"<function=calc>\n{keys}</function>"
+    elements = "".join(f"{_M3}<a{n}>1{_M3}</a{n}>" for n in few)
+    yield "elements", f'{_M3}<invoke name="calc">{elements}{_M3}</invoke>'
+    yield "elements that nest", f'{_M3}<invoke name="calc">' + f"{_M3}<a>" * (size // 17)
     pairs = "".join(f"<arg_key>a{n}</arg_key><arg_value>1</arg_value>" for n in few)
     yield "argument pairs", f"<tool_call>calc{pairs}</tool_call>"
     members = ",".join(f'"k{n}":1' for n in many)

@@ -1,7 +1,8 @@
 """How long it takes to read calls from text: `python -m benchmarks.dialects [--json] [--rounds N]`.
 
-Three tables: replies of about 1 KB against a plain regular expression with `json` (and with `json_repair`, where
-that is installed); 1 MB of text made to be slow; and what runs of the shared cases in which nothing may run.
+Three tables: replies of about 1 KB against a plain regular expression with `json`, with `json_repair` where that is
+installed, and with the parsers of vLLM and SGLang where `--engines` says where they lie (see `other_parsers.py`); 1 MB
+of text made to be slow; and what runs of the shared cases in which nothing may run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from benchmarks.adversarial import texts
 from benchmarks.measure import in_turns, report, row
+from benchmarks.other_parsers import parsers
 from remit.dialects import DIALECTS, Parser, Skills, parse, render_call
 
 SKILLS: Skills = {
@@ -65,10 +67,11 @@ def repeated(read: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def contenders() -> Mapping[str, Callable[[], None]]:
+def contenders(engines: Path | None) -> Mapping[str, Callable[[], None]]:
     """Return what is compared, each on a reply of about 1 KB."""
     reply = PROSE + render_call("write_file", ARGUMENTS, "tagged")
     inner = _TAGGED.findall(reply)[0]
+    on_lines = reply.replace("<tool_call>", "<tool_call>\n").replace("</tool_call>", "\n</tool_call>")
     runs: dict[str, Callable[[], None]] = {
         "regular expression and json": repeated(lambda: with_regex(reply)),
         "parse, tagged": repeated(lambda: parse(reply, SKILLS, "tagged")),
@@ -79,6 +82,9 @@ def contenders() -> Mapping[str, Callable[[], None]]:
     loads = repairing()
     if loads is not None:
         runs["json_repair on the JSON alone"] = repeated(lambda: loads(inner))
+    for engine, (whole, pieces) in (parsers(engines) if engines is not None else {}).items():
+        runs[f"{engine}, hermes"] = repeated(partial(whole, on_lines))
+        runs[f"{engine}, hermes, 4 characters each"] = repeated(partial(pieces, on_lines))
     for dialect in DIALECTS[4:]:
         text = PROSE + render_call("write_file", ARGUMENTS, dialect)
         runs[f"parse, {dialect}"] = repeated(partial(parse, text, SKILLS, dialect))
@@ -128,8 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=7, help="counted runs of each contender")
     parser.add_argument("--size", type=int, default=1_000_000, help="characters of each text made to be slow")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--engines", type=Path, metavar="DIR", help="where the wheels of vLLM and SGLang are unpacked")
     options = parser.parse_args(arguments)
-    seconds = in_turns(contenders(), rounds=options.rounds)
+    seconds = in_turns(contenders(options.engines), rounds=options.rounds)
     plain = seconds["regular expression and json"]
     rows = [row(name, [each / REPEATS for each in times], [each / REPEATS for each in plain])
             for name, times in seconds.items()]  # fmt: skip

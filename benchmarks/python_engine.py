@@ -1,7 +1,8 @@
 """What one small program costs, and how many are right: `python -m benchmarks.python_engine [--json]`.
 
 Contenders: plain `exec` as the floor, the policy alone (in this process), a warm cell, a cell of its own, and a fresh
-interpreter; smolagents and Monty where they are installed. The aim is at most 1 ms for a trivial program in a warm
+interpreter; smolagents and Monty (`smolagents`, `pydantic-monty`) where they are installed, best in an environment of
+their own, and a line with the reason where they are not. The aim is at most 1 ms for a trivial program in a warm
 cell. The second table counts the shared cases: benign programs with the right output, hostile ones that got out.
 """
 
@@ -61,8 +62,8 @@ def contenders(sandbox: Sandbox, enforcement: Enforcement, stack: ExitStack) -> 
     for name, make in (("smolagents", _smolagents), ("monty", lambda: _monty(stack))):
         try:
             found[name] = make()
-        except ImportError:
-            continue
+        except ImportError as error:
+            print(f"{name} is not measured: {error}", file=sys.stderr)
     return found
 
 

@@ -34,7 +34,7 @@ SKILLS: Skills = {
 }
 ARGUMENTS = st.dictionaries(st.text(max_size=8), st.none() | st.integers() | st.text(), max_size=3)
 
-FIELD_BY_FIELD = frozenset({"qwen_xml", "glm", "minimax", "gemma", "pythonic"})
+FIELD_BY_FIELD = frozenset({"qwen_xml", "glm", "minimax", "minimax_m3", "gemma", "pythonic"})
 """Dialects that write raw texts, or no quotes around keys: not every argument can be written in them."""
 
 TYPED: Skills = {

@@ -116,6 +116,25 @@ def test_arrays_in_the_open_profile(run: Any) -> None:
     assert result == PythonResult(value=[[0, 1, 2], [3, 4, 5]])
 
 
+@pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
+def test_tables_in_the_open_profile_alone(run: Any) -> None:
+    code = (
+        "import io\nimport pandas as pd\n"
+        "frame = pd.read_csv(io.StringIO('city,degrees\\nOslo,3\\nOslo,5\\nLima,20\\n'))\n"
+        "print(frame.shape)\n"
+        "frame[frame.degrees > 4].to_csv('warm.csv', index=False)\n"
+        "frame.groupby('city').degrees.mean().to_dict()"
+    )
+    result = run(code, profile="open", timeout=60)
+    assert result == PythonResult(
+        value={"Lima": 20.0, "Oslo": 4.0}, stdout="(3, 2)\n", files={"warm.csv": b"city,degrees\nOslo,5\nLima,20\n"}
+    )
+    assert run("import pandas as pd\npd.DataFrame({'a': [1, 2]})", profile="open", timeout=60).value == (
+        "   a\n0  1\n1  2"
+    )
+    assert "pandas" in run("import pandas").error, "the guarded profile knows no pandas"
+
+
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed")
 def test_figures_in_the_open_profile(run: Any) -> None:
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\n"

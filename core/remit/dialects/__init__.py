@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from remit.dialects.parsed import Parsed, ParsedCall, Skills
+    from remit.dialects.registry import register_dialect
     from remit.dialects.render import Sample, examples, instructions, render_answer, render_call, render_result, stop
     from remit.dialects.stream import ParseEvent, Parser, TextDelta, TextWithdrawn
-    from remit.dialects.table import DIALECTS
+    from remit.dialects.table import DIALECTS, known_dialects
     from remit.dialects.whole import DEFAULT_TAG, parse
 
 _WHERE = {
@@ -28,7 +29,9 @@ _WHERE = {
     "TextWithdrawn": "stream",
     "examples": "render",
     "instructions": "render",
+    "known_dialects": "table",
     "parse": "whole",
+    "register_dialect": "registry",
     "render_answer": "render",
     "render_call": "render",
     "render_result": "render",
@@ -48,7 +51,9 @@ __all__ = [
     "TextWithdrawn",
     "examples",
     "instructions",
+    "known_dialects",
     "parse",
+    "register_dialect",
     "render_answer",
     "render_call",
     "render_result",

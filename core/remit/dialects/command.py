@@ -1,4 +1,7 @@
-"""Command-R and Command A: a list in JSON between `<|START_ACTION|>` and `<|END_ACTION|>`."""
+"""Command R7B and later: a list in JSON between `<|START_ACTION|>` and `<|END_ACTION|>`.
+
+Command-R before them writes `Action:` and a fence with such a list.
+"""
 
 from __future__ import annotations
 
@@ -38,4 +41,4 @@ _WRITING = Writing(
     result=lambda name, text, tag: f"<|START_TOOL_RESULT|>{text}<|END_TOOL_RESULT|>",
     stop=lambda tag: ("<|START_TOOL_RESULT|>",),
 )
-DIALECT = Dialect(forms=(FORM,), writing=_WRITING)
+DIALECT = Dialect(forms=(FORM,), writing=_WRITING, labels=None)

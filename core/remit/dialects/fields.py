@@ -120,10 +120,10 @@ def _typed(raw: str, says: Mapping[str, Any], key: str, schema: Mapping[str, Any
     kinds = frozenset[str]() if says.get("data") else kinds_of(property_schema(schema, key), schema)
     if kinds == {"string"}:
         return json.dumps(raw, ensure_ascii=False)
-    return _data(raw.strip(), kinds, repairs) or json.dumps(raw, ensure_ascii=False)
+    return data(raw.strip(), kinds, repairs) or json.dumps(raw, ensure_ascii=False)
 
 
-def _data(raw: str, kinds: frozenset[str], repairs: list[str]) -> str | None:
+def data(raw: str, kinds: frozenset[str], repairs: list[str]) -> str | None:
     """Return `raw` as JSON of one of `kinds` (none: of any), or None."""
     constant = _CONSTANTS.get(raw.lower())
     if constant and (constant in kinds or not kinds) and raw in (raw.lower(), raw.capitalize()):

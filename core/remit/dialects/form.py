@@ -53,10 +53,11 @@ class Form:
     Attributes:
         name: of the form, a Python identifier; used as a group name in patterns.
         read: see `Read`.
-        inline: pattern of a mark that counts anywhere; begins with `<` and a letter, a slash or a bar, or
-            with `[` and a capital letter or a slash.
+        inline: pattern of a mark that counts anywhere; begins with `<` and a letter, a slash or a bar, with
+            `[` and a capital letter or a slash, or with `]<]m`.
         line: pattern of a mark that counts at the beginning of a line.
         fresh: pattern of a mark that counts where a reply, or a part of it, begins.
+        begins: how marks begin that begin unlike any other, such as `=>`: a text that comes in is held back there.
 
     Patterns have no capturing groups, and no repetition without an upper bound.
     """
@@ -66,6 +67,7 @@ class Form:
     inline: str = ""
     line: str = ""
     fresh: str = ""
+    begins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

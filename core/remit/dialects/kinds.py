@@ -33,7 +33,7 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
     Args:
         root: the schema that references point into.
     """
-    schema = _resolved(schema, root)
+    schema = resolved(schema, root)
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return frozenset()
     declared = schema.get("type")
@@ -50,7 +50,7 @@ def kinds_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
     return frozenset(_NAMES[type(value)] for value in values if type(value) in _NAMES)
 
 
-def _resolved(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
+def resolved(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
     """Follow a reference inside the schema, a few steps."""
     reference = schema.get("$ref") if isinstance(schema, Mapping) else None
     if not isinstance(reference, str) or not reference.startswith("#/") or depth > _DEEPEST:
@@ -58,4 +58,4 @@ def _resolved(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
     target: Any = root
     for step in reference[2:].split("/"):
         target = target.get(step) if isinstance(target, Mapping) else None
-    return _resolved(target, root, depth + 1)
+    return resolved(target, root, depth + 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from remit.dialects.marks import OPENS, THOUGHT_END, closing_ticks, fresh_marks, marks
 from remit.dialects.parsed import Skills
@@ -28,11 +29,17 @@ _BEGINNINGS = (
 )
 """How marks that count anywhere begin, as far as it takes to tell them from other text."""
 
-_SUSPECT = re.compile(r"[<\[`]|^[ \t\ufeff]{0,99}[\[{~f]", re.MULTILINE)
 _LABEL = re.compile(rf"^[ \t]*[*#]{{0,6}} ?(?:{'|'.join(LABELS)})", re.MULTILINE)
 _LIST_BEGUN = re.compile(r"""(?:[\[{]\s{0,99}){1,2}["'/]?[^"':{}\[\]()\n]{0,200}["']?\s{0,9}\Z""")
 _NAME_BEGUN = re.compile(r"(?P<name>[\w.=-]{1,200})[ \t]{0,9}(?:\r?\n\s{0,9})?\Z")
 _TICKS = re.compile(r"`+")
+
+
+@lru_cache(maxsize=16)
+def _suspect(more: str) -> re.Pattern[str]:
+    """Return the pattern of what may be a mark, by its first character; `more` are those of added dialects."""
+    extra = re.escape(more)
+    return re.compile(rf"[<\[`{extra}]|^[ \t\ufeff]{{0,99}}[\[{{~f{extra}]", re.MULTILINE)
 
 
 class Lookout:
@@ -44,7 +51,9 @@ class Lookout:
         self._labels = dialect_named(dialect).labels is not False
         self._marks = marks(forms, tags, react=False)
         self._fresh = fresh_marks(forms)
-        self._beginnings = (*_BEGINNINGS, *(f"<{slash}{each}" for each in tags for slash in ("", "/")))
+        more = [each for form in forms for each in form.begins]
+        self._beginnings = (*_BEGINNINGS, *more, *(f"<{slash}{each}" for each in tags for slash in ("", "/")))
+        self._suspect = _suspect("".join(sorted({each[0] for each in more if each})))
         self._mode = "begin" if thinking else "text"
         self._thought_end = THOUGHT_END
         self._pending = ""
@@ -90,7 +99,7 @@ class Lookout:
         offset = 1 if self._inside_line else 0
         line = "x" * offset + self._pending
         label = _LABEL.search(line) if self._labels else None
-        while (suspect := _SUSPECT.search(line, max(at, offset))) is not None:
+        while (suspect := self._suspect.search(line, max(at, offset))) is not None:
             start = suspect.end() - 1
             if label and label.start() <= start:
                 break
@@ -118,7 +127,7 @@ class Lookout:
         open_end = len(line) - start < _LONGEST_MARK
         begun = any(rest.startswith(each) or each.startswith(rest) for each in self._beginnings)
         if at < start or self._begins_line(line, start):
-            begun = begun or "functools[".startswith(rest) or _LIST_BEGUN.match(rest) is not None
+            begun = begun or "functools[".startswith(rest[:10]) or _LIST_BEGUN.match(rest) is not None
         if open_end and begun:
             return None
         return start + 1

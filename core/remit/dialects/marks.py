@@ -22,7 +22,7 @@ _COMMON = r"""
 | [ \t]*(?:@LINE@)
 | (?P<react>[ \t]*@LABEL@)
 )
-| (?=<[|/｜A-Za-z]|\[[A-Z/]|`)(?:
+| (?=<[|/｜A-Za-z]|\[[A-Z/]|`|\]<\]m)(?:
   @INLINE@
 | (?P<think><(?P<thought>think|thinking|reasoning)>|\[THINK\])
 | (?P<unthink></(?:think|thinking|reasoning)>|\[/THINK\])
@@ -32,6 +32,7 @@ _COMMON = r"""
   | <\|im_start\|>(?=\s{0,9}(?:user|system|tool)\b)
   | <\|(?:start_header_id|header_start)\|>(?=\s{0,9}(?:user|system|tool|ipython)\b)
   | <｜(?:end▁of▁sentence|User|tool▁outputs?▁begin)｜> | <end_of_turn> | <turn\|> | <\|tool_response>
+  | <\|END_OF_TURN_TOKEN\|>
   | \[/?TOOL_RESULTS\] | <(?:/s|eos)>(?=\s{0,9}\Z) | <(?:@RESULTS@)>
   )
 | (?P<token>

@@ -19,7 +19,7 @@ _MOST_CUTS = 8
 _MOST_MISSES = 5000
 """Most marks that are no call; behind them, a text is read no more. No reply has that many."""
 
-_PARTIAL_TOKEN = re.compile(r"<(?:\|[a-zA-Z_]{1,30}\|?|｜[^｜<>\n]{1,30}｜?)\Z")
+_PARTIAL_TOKEN = re.compile(r"(?:<(?:\|[a-zA-Z_]{1,30}\|?|｜[^｜<>\n]{1,30}｜?)|\]<\][a-z]{1,7}\[?>?)\Z")
 """A special token that the end of the text cut off."""
 
 _MAY_BE_CALL = re.compile(r"[{\[<(]")

@@ -96,12 +96,15 @@ def resolve(name: str, skills: Skills) -> str | None:
     return None
 
 
+_OTHER = "Use one of the skills you were given."
+
+
 def unknown(name: str, skills: Skills) -> str:
     """Return the message for a name that is no skill's."""
     if _PLACEHOLDER.fullmatch(name.strip()):
         return f"{shown(name)} is a placeholder, not the name of a skill. {HOW}"
     near = get_close_matches(name[:64], list(skills), n=1)
-    hint = f"Did you mean {near[0]}?" if near else "Use one of the skills you were given."
+    hint = f"Did you mean {near[0]}? Write the call again with that name." if near else _OTHER
     return f"There is no skill named {shown(name)}. {hint}"
 
 

@@ -26,6 +26,7 @@ WHERE: Mapping[str, str] = {
     "harmony": "harmony.DIALECT",
     "gemma": "gemma.DIALECT",
     "minimax": "invoke.DIALECT",
+    "minimax_m3": "minimax_m3.DIALECT",
     "granite": "granite.DIALECT",
     "phi": "phi.DIALECT",
     "command": "command.DIALECT",
@@ -33,10 +34,34 @@ WHERE: Mapping[str, str] = {
 """Where each dialect stands: file and name in it."""
 
 DIALECTS: tuple[str, ...] = ("auto", *WHERE)
-"""The names of the dialects.
+"""The names of Remit's own dialects; `known_dialects` has those that were added, too.
 
 `auto` knows all by their marks. Bare and fenced JSON that names a known skill counts in every dialect.
 """
+
+_added: dict[str, Dialect] = {}
+
+
+def known_dialects() -> tuple[str, ...]:
+    """Return the names of all dialects: Remit's own, then those that were added with `register_dialect`."""
+    return (*DIALECTS, *_added)
+
+
+def put(name: str, dialect: Dialect) -> None:
+    """Add a dialect that was checked; `remit.dialects.registry` does that."""
+    _added[name] = dialect
+    _forget()
+
+
+def take(name: str) -> None:
+    """Take out a dialect that was added."""
+    del _added[name]
+    _forget()
+
+
+def _forget() -> None:
+    dialect_named.cache_clear()
+    forms_and_tags.cache_clear()
 
 
 @lru_cache(maxsize=64)
@@ -47,9 +72,11 @@ def dialect_named(name: str) -> Dialect:
         KeyError: there is none of that name.
     """
     if name == "auto":
-        every = [dialect_named(each) for each in WHERE]
+        every = [*(dialect_named(each) for each in WHERE), *_added.values()]
         forms = dict.fromkeys(form for dialect in every for form in dialect.forms)
         return Dialect(forms=tuple(forms), writing=dialect_named("tagged").writing, labels=None)
+    if name in _added:
+        return _added[name]
     file, _, attribute = WHERE[name].partition(".")
     found: Dialect = getattr(import_module(f"remit.dialects.{file}"), attribute)
     return found

@@ -7,7 +7,7 @@ import re
 from remit.dialects.parsed import Parsed, Skills
 from remit.dialects.reader import Reader
 from remit.dialects.shapes import HOW
-from remit.dialects.table import DIALECTS, dialect_named, forms_and_tags
+from remit.dialects.table import dialect_named, forms_and_tags, known_dialects
 
 DEFAULT_TAG = "tool_call"
 
@@ -53,7 +53,7 @@ def _how(dialect: str) -> str:
 
 def check_dialect(dialect: str, tag: str) -> None:
     """Raise `ValueError` for an unknown dialect or a tag that is no name."""
-    if dialect not in DIALECTS:
-        raise ValueError(f"There is no dialect {dialect!r}; there are {', '.join(DIALECTS)}.")
+    if dialect not in known_dialects():
+        raise ValueError(f"There is no dialect {dialect!r}; there are {', '.join(known_dialects())}.")
     if not _TAG.fullmatch(tag):
         raise ValueError(f"{tag!r} is no tag: use a letter, then letters, digits, _ or -, at most 32 characters.")

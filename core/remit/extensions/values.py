@@ -1,0 +1,190 @@
+"""What extensions and the host hand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from remit.models.protocol import Model
+    from remit.state.records import Record
+    from remit.values import Status, Verdict
+    from remit_sandbox.signoff import SignoffDecision, SignoffRequest
+
+Kind = Literal[
+    "model provider", "dialect", "secret provider", "sign-off channel", "audit sink", "prompt fragment", "observer"
+]
+"""What an extension gives."""
+
+SCHEMES = ("env", "file", "keyring")
+"""Kinds of references to secrets that are Remit's own."""
+
+OWN_PROVIDER = "openai"
+"""The model provider that is Remit's own: any OpenAI-compatible endpoint."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What an extension is told about the deployment that it was loaded for.
+
+    Attributes:
+        extension: the extension's own name.
+        settings: its table `[extensions.settings.NAME]`.
+        folder: the deployment's folder, absolute.
+        principal: for whom the deployment is open.
+    """
+
+    extension: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path
+    principal: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelWanted:
+    """The model that a deployment or program asks a provider for.
+
+    Attributes:
+        name: of the model, without the provider's name in front; may be empty.
+        base_url: as configured, else None.
+        api_key: the key itself, else None.
+        timeout: seconds that one request may take.
+    """
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    timeout: float = 120.0
+
+
+ModelProvider = Callable[[ModelWanted], "Model"]
+"""Makes a model. What it raises is told as a fault of the extension."""
+
+SecretProvider = Callable[[str], str]
+"""Gives the secret behind a reference: gets what stands after the colon. What it raises is never shown."""
+
+
+class SignoffChannel(Protocol):
+    """Asks a person. One that the agent's skills cannot reach says so with `apart = True`."""
+
+    async def ask(self, request: SignoffRequest) -> SignoffDecision:
+        """Show the request to a person and return the answer, for `request.digest`."""
+        ...
+
+
+class AuditSink(Protocol):
+    """Takes records. Not asked to take two batches at once."""
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Take records that were written to `state.db`, oldest first. To raise means that they were not taken."""
+        ...
+
+    def close(self) -> None:
+        """End; nothing more will come."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallStart:
+    """A call that is about to run.
+
+    Attributes:
+        session, call: ids of the session and of the call.
+        skill: full name.
+        arguments: as JSON text, without the values of secret arguments.
+        step: number of the model's turn.
+        verdict, reason: of the policy; after a sign-off where it asked for one.
+    """
+
+    session: str
+    call: str
+    skill: str
+    arguments: str
+    step: int
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallEnd:
+    """A call that has its result, whether it ran or not.
+
+    Attributes:
+        session, call: ids of the session and of the call.
+        skill: full name, or the name as written when there is no such skill.
+        status: how it ended.
+        text: what the model reads.
+        reason: why it is not `ok`, one sentence.
+        duration: seconds.
+        labels: of the result.
+    """
+
+    session: str
+    call: str
+    skill: str
+    status: Status
+    text: str
+    reason: str
+    duration: float
+    labels: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One thing that an extension gives, and where it comes from.
+
+    Attributes:
+        kind: what it is.
+        name: its name among its kind; for an observer the name of the hook.
+        extension: the extension that gave it.
+        source: its distribution and version.
+        value: the thing itself.
+    """
+
+    kind: Kind
+    name: str
+    extension: str
+    source: str
+    value: Any = field(repr=False)
+
+    @property
+    def origin(self) -> str:
+        """The extension with its distribution, for messages."""
+        return f"{self.extension} ({self.source})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtensionProblem:
+    """Why an extension, or one thing that it gives, is left out, and what to do about it.
+
+    Attributes:
+        extension: its name.
+        reason: one sentence.
+        remedy: what would help.
+        details: lines of its own traceback, for its author.
+    """
+
+    extension: str
+    reason: str
+    remedy: str = ""
+    details: str = ""
+
+    def __str__(self) -> str:
+        return f"extension {self.extension}: {self.reason}" + (f" ({self.remedy})" if self.remedy else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """An extension that failed while it was used; the call went on without it.
+
+    Attributes:
+        extension: its name.
+        doing: what it was asked for: a hook, or `write of audit sink NAME`.
+        error: name of the exception, and its text where that cannot hold a secret.
+    """
+
+    extension: str
+    doing: str
+    error: str
