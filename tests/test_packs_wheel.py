@@ -49,6 +49,7 @@ STRANGE: list[tuple[str, dict[str, str | bytes | None], str]] = [
     ("data", {"tide_pack-1.4.data/data/etc/x": ""}, "leads out of its folder"),
     ("script", {"tide_pack-1.4.data/scripts/remit": ""}, "leads out of its folder"),
     ("purelib start-up", {"tide_pack-1.4.data/purelib/x.pth": ""}, "start-up file"),
+    ("start-up by a way round", {"tide_pack-1.4.data/data/lib/python3.11/site-packages/x.pth": ""}, "start-up file"),
     ("unknown place", {"tide_pack-1.4.data/strange/x": ""}, "leads out of its folder"),
     ("ourselves", {"remit/__init__.py": ""}, "Remit itself"),
     ("other group", {f"{INFO}/entry_points.txt": ENTRY + "[pydantic]\nx = tide_pack\n"}, "group pydantic"),

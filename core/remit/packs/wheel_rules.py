@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -91,17 +92,23 @@ def _manifest(facts: WheelFacts, targets: dict[str, str], read: Callable[[str], 
 
 def _strangers(facts: WheelFacts) -> Iterator[str]:
     """Yield what no wheel may bring into an environment that Remit runs in."""
-    for file in facts.files.values():
-        top = file.target.partition("/")[0]
-        runs = "/" not in file.target and top.endswith((".pth", ".start"))
+    targets = [_in_site(file.target) for file in facts.files.values()]
+    for target in targets:
+        top = target.partition("/")[0]
+        runs = "/" not in target and top.endswith((".pth", ".start"))
         if runs or top.partition(".")[0] in _STARTUP:
             yield f"it installs the start-up file {top[:80]!a}, which every Python would run"
-    tops = {file.target.partition("/")[0].partition(".")[0] for file in facts.files.values()}
+    tops = {target.partition("/")[0].partition(".")[0] for target in targets}
     if facts.distribution.lower() != "remit":
         yield from (f"it would replace files of Remit itself ({top})" for top in _OURS if top in tops)
     for command in sorted(_commands(facts)):
         if command.rstrip("w0123456789.-").lower() in _PROGRAMS and facts.distribution.lower() not in _PROGRAMS:
             yield f"it installs a command named {command[:60]!a}"
+
+
+def _in_site(target: str) -> str:
+    """Return a file's place within the site folder, also where `.data/data` leads there by a way round."""
+    return re.sub(r"\A.*(?:site|dist)-packages/", "", target)
 
 
 def _requirements(facts: WheelFacts) -> Iterator[str]:

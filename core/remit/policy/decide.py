@@ -51,7 +51,7 @@ def decide(
         scene: in which the call is decided.
         ledger: what the session has heard and read; None where nobody knows, and provenance settles nothing.
     """
-    matching = [rule for rule in rules.about(skill) if rule.applies(skill, arguments, scene)]
+    matching = rules.matching(skill, arguments, scene)
     allowing = [rule.id for rule in matching if rule.verdict == "allow"]
     finding = None if allowing else _finding(skill, arguments, rules, ledger)
     steps = sorted(

@@ -11,6 +11,7 @@ from remit.errors import PolicyError
 from remit.policy.check import check_rule, stray_folders
 from remit.policy.operators import Condition, Places, Truth, conjunction, negation, prepare
 from remit.policy.shapes import Missing, argument_value
+from remit.policy.shortlist import Shortlist
 from remit.skills import Skill
 from remit.values import AskedBy, Verdict
 from remit_sandbox.canonical import digest
@@ -100,9 +101,7 @@ class Rules:
     defaults: DefaultsConfig
     warnings: tuple[str, ...] = ()
     digest: str = ""
-    _about: dict[tuple[str, str, frozenset[str]], tuple[Rule, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _about: dict[tuple[str, str, frozenset[str]], Shortlist] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def load(
@@ -145,9 +144,17 @@ class Rules:
 
     def about(self, skill: Skill) -> tuple[Rule, ...]:
         """Return the rules that can speak about `skill`, sorted by id."""
+        return self._shortlist(skill).rules
+
+    def matching(self, skill: Skill, arguments: Mapping[str, Any], scene: Scene) -> list[Rule]:
+        """Return the rules that speak about this call, sorted by id."""
+        likely = self._shortlist(skill).for_call(skill, arguments)
+        return [rule for rule in likely if rule.applies(skill, arguments, scene)]
+
+    def _shortlist(self, skill: Skill) -> Shortlist:
         key = (skill.full, skill.effect, skill.impact)
         if key not in self._about:
-            self._about[key] = tuple(rule for rule in self.rules if rule.match.may_mean(skill))
+            self._about[key] = Shortlist([rule for rule in self.rules if rule.match.may_mean(skill)])
         return self._about[key]
 
 
