@@ -216,3 +216,14 @@ def test_a_read_that_carries_something_out_is_asked_about_unless_a_rule_allows_i
     assert decided(FETCH, call, known, {"verdict": "allow"}, provenance="targets").verdict == "allow"
     assert decided(FETCH, call, known, provenance="targets", check_egress=False).verdict == "allow"
     assert decided(FETCH, call, known, check_egress=True).verdict == "ask"
+
+
+def test_a_long_text_that_repeats_strangers_is_found() -> None:
+    page = " ".join(f"word{number}" for number in range(40))
+    known = ledger("hello", read=((page, UNTRUSTED),))
+    own = " ".join(f"mine{number}" for number in range(1_000))
+    assert known.rests_on(own, "untrusted") is None
+    part = " ".join(page.split()[10:24])
+    assert known.rests_on(f"{own} {part} {own}", "untrusted") is not None
+    assert known.rests_on(" ".join(page.split()[10:17]), "untrusted") is not None
+    assert known.rests_on(" ".join(page.split()[10:16]), "untrusted") is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from remit.provenance.identifiers import Identifier, identifiers
@@ -12,6 +12,9 @@ from remit.provenance.words import Words, words_of
 
 RUN_OF_WORDS = 7
 """Words in a row that a text shares with another only by resting on it."""
+
+LONG = 300
+"""Words from which every seventh run of a text is looked up, not each."""
 
 MOST_RUNS = 400_000
 """Runs of words that are kept of one session; a text beyond them counts as resting on every untrusted result."""
@@ -57,23 +60,27 @@ class Ledger:
         return tuple(self._identifiers.get((found.kind, found.value), ()))
 
     def rests_on(self, text: str, label: str) -> Source | None:
-        """Return a result with this label that `text` repeats `RUN_OF_WORDS` words of, None when there is none."""
+        """Return a result with this label that `text` repeats, None when there is none.
+
+        Repeated are `RUN_OF_WORDS` words in a row; in a text of more than `LONG` words, twice as many.
+        """
         known = self._runs.get(label)
         if not known:
             return None
-        found = next((known[run] for run in _runs(text) if run in known), None)
-        return found or (self._full.get(label) if any(True for _ in _runs(text)) else None)
+        words = words_of(text).split()
+        step = 1 if len(words) <= LONG else RUN_OF_WORDS
+        found = next((known[run] for run in _runs(words, step) if run in known), None)
+        return found or (self._full.get(label) if len(words) >= RUN_OF_WORDS else None)
 
     def _keep_runs(self, text: str, label: str, source: Source) -> None:
         kept = self._runs[label]
-        for run in _runs(text):
+        for run in _runs(words_of(text).split(), 1):
             if len(kept) >= MOST_RUNS:
                 self._full.setdefault(label, source)
                 return
             kept.setdefault(run, source)
 
 
-def _runs(text: str) -> Iterator[int]:
-    words = words_of(text).split()
-    for start in range(len(words) - RUN_OF_WORDS + 1):
+def _runs(words: Sequence[str], step: int) -> Iterator[int]:
+    for start in range(0, len(words) - RUN_OF_WORDS + 1, step):
         yield hash(tuple(words[start : start + RUN_OF_WORDS]))
