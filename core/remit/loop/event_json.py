@@ -42,6 +42,8 @@ def plain(value: Any) -> Any:
             return _result(value)
         case Mapping():
             return {str(name): plain(one) for name, one in value.items()}
+        case _ if callable(getattr(value, "model_dump", None)):
+            return plain(value.model_dump(mode="json"))
         case frozenset() | set():
             return sorted(map(str, value))
         case list() | tuple():

@@ -1,0 +1,155 @@
+"""`remit serve`: the deployment over HTTP, on this machine or, with tokens, for others."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import socket
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from remit.cli import screen
+from remit.cli.opening import add_action, add_folder, add_json, add_no_extensions, add_read_only, opened
+from remit.errors import UsageError
+
+if TYPE_CHECKING:
+    from remit.deployment.deployment import Deployment
+    from remit.http.tokens import Token, Tokens
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its actions."""
+    parser.epilog = """\
+examples:
+  remit serve
+  remit serve --port 9000 --read-only
+  remit serve token add ada --role approver
+  remit serve token list
+
+Without tokens only this machine may connect, and whoever does is you. As soon as there is one, every request needs
+one. Other machines come through a proxy that ends TLS; a token sent in the clear is everybody's.
+"""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8080, help="port to listen at; 0 takes a free one (default: 8080)")
+    add_folder(parser)
+    add_read_only(parser)
+    add_no_extensions(parser)
+    parser.set_defaults(action=serve)
+    topics = parser.add_subparsers(prog=parser.prog, dest="serve_topic", metavar="topic")
+    tokens = add_action(topics, "token", "make, list and remove tokens", "remit serve token add ada --role approver")
+    actions = tokens.add_subparsers(prog=tokens.prog, dest="token_action", metavar="action", required=True)
+    adding = add_action(
+        actions,
+        "add",
+        "make a token for a person; it is shown once",
+        "remit serve token add ada\nremit serve token add grace --role approver",
+    )
+    adding.add_argument("name", help="of the person; runs are theirs, and decisions carry it")
+    adding.add_argument(
+        "--role",
+        default="both",
+        choices=("user", "approver", "both"),
+        help="user: may run; approver: sees and decides sign-offs (default: both)",
+    )
+    listing = add_action(actions, "list", "list whose tokens there are", "remit serve token list --json")
+    add_json(listing)
+    removing = add_action(actions, "remove", "make a person's token worthless", "remit serve token remove ada")
+    removing.add_argument("name")
+    for action, run in ((adding, add_token), (listing, list_tokens), (removing, remove_token)):
+        # The parser above has the same option, whose value must not be put back to its default here.
+        action.add_argument("-C", "--folder", default=argparse.SUPPRESS, metavar="DIR", help="folder of the deployment")
+        action.set_defaults(action=run)
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C or SIGTERM."""
+    _require_server()
+    from remit.http.listening import listen, url
+    from remit.http.tokens import Tokens
+
+    with opened(options) as deployment:
+        listening = listen(options.host, options.port, others=Tokens(deployment.state_folder).exist())
+        screen.say(f"Remit serves {screen.visible(str(deployment.folder))} at {url(options.host, listening)}")
+        screen.warn("Ctrl-C ends it")
+        _run(deployment, listening)
+    screen.warn("ended; what was under way is saved")
+    return 0
+
+
+def add_token(options: argparse.Namespace) -> int:
+    """Make a token, show it once, and record whose it is."""
+    token = _tokens(options).add(options.name, options.role)
+    _record(options, "token.added", {"name": options.name, "role": options.role})
+    screen.say(token)
+    screen.warn(f"this is the token of {options.name}; only its hash is kept, so it cannot be shown again")
+    screen.next_step('send it as the header "Authorization: Bearer TOKEN"')
+    return 0
+
+
+def list_tokens(options: argparse.Namespace) -> int:
+    """Print whose tokens there are."""
+    found = _tokens(options).kept()
+    if options.json:
+        rows = [{"name": one.name, "roles": sorted(one.roles), "created": one.created} for one in found]
+        screen.say_json(rows)
+    elif found:
+        screen.say(screen.table(("name", "may", "made"), map(_cells, found)))
+    else:
+        screen.say("there are no tokens; without any, only this machine may connect")
+        screen.next_step("remit serve token add NAME")
+    return 0
+
+
+def remove_token(options: argparse.Namespace) -> int:
+    """Remove a token; 1 when there was none."""
+    if not _tokens(options).remove(options.name):
+        screen.error(f"{options.name} has no token", "remit serve token list")
+        return 1
+    _record(options, "token.removed", {"name": options.name})
+    screen.say(f"the token of {options.name} is worthless from now on")
+    return 0
+
+
+def _cells(token: Token) -> tuple[str, ...]:
+    made = datetime.fromtimestamp(token.created, UTC).isoformat(timespec="seconds")
+    return (token.name, ", ".join(sorted(token.roles)), made)
+
+
+def _tokens(options: argparse.Namespace) -> Tokens:
+    from remit.deployment.files import read_files
+    from remit.http.tokens import Tokens
+    from remit.state_folder import open_state
+
+    return Tokens(open_state(read_files(options.folder).folder).path)
+
+
+def _record(options: argparse.Namespace, event: str, body: dict[str, object]) -> None:
+    from remit.deployment.files import read_files
+    from remit.state.store import State
+    from remit.state_folder import open_state
+
+    with State(open_state(read_files(options.folder).folder).path) as state:
+        state.append(event, body=body)
+
+
+def _require_server() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"remit serve needs {' and '.join(missing)}", remedy='pip install "remit[http]"')
+
+
+def _run(deployment: Deployment, listening: socket.socket) -> None:
+    from remit.http.app import create_app
+    from remit.http.server import new_server
+
+    # uvicorn ends in order and then raises again the signal that ended it; both of them mean the same here.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        new_server(create_app(deployment)).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        listening.close()

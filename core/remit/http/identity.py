@@ -1,0 +1,61 @@
+"""Who asks, and what they may do."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+Role = Literal["user", "approver"]
+"""`user`: runs the agent, for themselves. `approver`: sees and decides the sign-offs of everybody."""
+
+BOTH: frozenset[Role] = frozenset({"user", "approver"})
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Somebody who was identified.
+
+    Attributes:
+        name: the principal that runs are for, and who signs.
+        roles: what they may do.
+        alone: the one person of this machine: nobody was asked for a token, and only this machine may connect.
+    """
+
+    name: str
+    roles: frozenset[Role] = BOTH
+    alone: bool = False
+
+
+Identify = Callable[["Request"], "Identity | str | Awaitable[Identity | str | None] | None"]
+"""Tells who sends a request: a name (who then has both roles), an `Identity`, or None for nobody."""
+
+
+def as_identity(found: Identity | str | None) -> Identity | None:
+    """Return what an `Identify` found as an identity; None for nobody.
+
+    Raises:
+        ValueError: the name cannot be one: empty, too long, or with characters that do not show.
+    """
+    if found is None:
+        return None
+    identity = found if isinstance(found, Identity) else Identity(name=found)
+    name = identity.name
+    if not name.strip() or len(name) > _LONGEST or any(unicodedata.category(letter)[0] == "C" for letter in name):
+        raise ValueError(f"identify gave {name[:_LONGEST]!r}, which is no name")
+    return identity
+
+
+def same_person(one: str, other: str) -> bool:
+    """Tell whether two names are, or could be meant to be, the same person's: `Ada` and `ada` are."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
