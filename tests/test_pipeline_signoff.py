@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from remit.provenance.ledger import Ledger
 from remit.skills import Skill
 from remit_sandbox import Rights, Sandbox
 from remit_sandbox.signoff import SignoffDecision, SignoffRequest
@@ -252,3 +253,21 @@ def test_the_question_is_converted_without_rights(tmp_path: Path, sandbox: Sandb
         assert bench.call("good.save", path="a.txt", text="hi").status == "denied"
     assert [spec.rights.write for spec in started] == [()]
     assert not (tmp_path / "workspace/out/a.txt").exists()
+
+
+def test_what_the_user_named_is_settled_and_recorded_with_its_origin(tmp_path: Path) -> None:
+    def send(to: str) -> str:
+        """Send."""
+        return f"sent to {to}"
+
+    skill = replace(host_skill(send), effect="external", targets={"to": "address"})
+    ledger = Ledger()
+    ledger.hear("Write to ann@acme.example")
+    with Bench(tmp_path, skill, defaults={"provenance": "targets"}, unattended="deny") as bench:
+        named = bench.text(skill.full, '{"to": "ann@acme.example"}', ledger=ledger)
+        assert named.decision is not None
+        assert (named.status, named.decision.source) == ("ok", "provenance")
+        assert bench.text(skill.full, '{"to": "bob@acme.example"}', ledger=ledger).status == "denied"
+        assert bench.text(skill.full, '{"to": "ann@acme.example"}').status == "denied"
+        decided = next(bench.state.records(event="call.decided"))
+        assert decided.body["origins"] == [["to", "your own words"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 _PLAIN = frozenset({"L", "N", "P", "S"})
 _TROUBLE = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
+_RUNS = re.compile(r"[ -~]+|[^ -~]+")
 _MARKS = 3
 """Combining marks that may follow one letter."""
 
@@ -26,10 +28,15 @@ def visible(text: str, *, lines: bool = False) -> str:
     """
     out: list[str] = []
     marks = _MARKS
-    for letter in text:
-        shown = _shown(letter, lines, may_mark=marks < _MARKS)
-        marks = 0 if shown.isalnum() else marks + 1 if unicodedata.category(letter)[0] == "M" else _MARKS
-        out.append(shown)
+    for run in _RUNS.findall(text):
+        if " " <= run[0] <= "~":
+            out.append(run)
+            marks = 0 if run[-1].isalnum() else _MARKS
+            continue
+        for letter in run:
+            shown = _shown(letter, lines, may_mark=marks < _MARKS)
+            marks = 0 if shown.isalnum() else marks + 1 if unicodedata.category(letter)[0] == "M" else _MARKS
+            out.append(shown)
     return "".join(out)
 
 
@@ -49,8 +56,6 @@ def visible_arguments(arguments: Mapping[str, Any], secret: frozenset[str] = fro
 
 
 def _shown(letter: str, lines: bool, *, may_mark: bool) -> str:
-    if " " <= letter <= "~":
-        return letter
     if lines and letter in "\n\t":
         return "\n" if letter == "\n" else "    "
     category = unicodedata.category(letter)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
 
 from remit.pipeline import outcome
+from remit.pipeline.asking import about, about_sealed, action_of, people_needed, request_of
 from remit.pipeline.attempt import PARKED_SECONDS, SIGNOFF_SECONDS, Approver, Attempt
 from remit.pipeline.convert import convert
-from remit.pipeline.resources import resolved
+from remit.pipeline.edited import take_edit
+from remit.pipeline.notify import notified
+from remit.pipeline.standing import answered_before, grant, granted
 from remit.pipeline.terminal import TerminalApprover
 from remit.values import Result
-from remit_sandbox.canonical import digest
 from remit_sandbox.signoff import Action, SignoffDecision, SignoffRequest, fits
 
-__all__ = ["Approver", "Nobody", "TerminalApprover", "sign_off"]
+__all__ = ["Approver", "Nobody", "TerminalApprover", "action_of", "sign_off"]
+
+LOOK_SECONDS = 0.5
+"""Seconds between two looks whether a question on this terminal was answered elsewhere."""
 
 
 class Nobody:
@@ -30,7 +37,8 @@ async def sign_off(attempt: Attempt) -> Result | None:
     """Put the question to a person where the verdict asks for it; record `signoff.*`.
 
     The arguments are converted first, in a cell without rights, so that nobody approves what cannot
-    run. An action that a person refused before in this session is refused without asking.
+    run. An action that a person refused before in this session is refused without asking, and one that is
+    asked about already is not asked about twice.
 
     Returns:
         `denied`, `parked`, `cancelled` (with `stop`), `invalid`, or None to go on.
@@ -40,55 +48,26 @@ async def sign_off(attempt: Attempt) -> Result | None:
     """
     if attempt.decision is None or attempt.decision.verdict == "allow":
         return None
-    action = _action(attempt)
+    action = action_of(attempt)
+    was_edited, ended = await take_edit(attempt, action)
+    if was_edited:
+        return ended
     known = attempt.around.state.remembered_answer(attempt.call.session, action.digest)
+    if known is not None and known[0] == "stopped":
+        return _stopped_before(attempt, action, known[1])
     if known is not None and known[0] == "denied":
         return _refused_before(attempt, known[1])
-    if attempt.decision.verdict == "ask" and _granted(attempt):
-        attempt.note("signoff.reused", {"for": "session", "action": action.digest})
+    if answered_before(attempt, action):
         return None
     if not _can_ask(attempt):
         return await _nobody(attempt, action)
-    return await convert(attempt) or await _ask(attempt, action)
-
-
-def _action(attempt: Attempt) -> Action:
-    skill, around = attempt.known, attempt.around
-    return Action(
-        skill=skill.full,
-        version=skill.version,
-        skill_hash=skill.hash,
-        arguments=attempt.arguments.value,
-        resolved=resolved(skill, attempt.arguments.value),
-        session=attempt.call.session,
-        principal=around.principal,
-        policy=around.rules.digest,
-    )
-
-
-def _request(attempt: Attempt, action: Action, seconds: float) -> SignoffRequest:
-    skill, decision = attempt.known, attempt.decision
-    assert decision is not None
-    verdict: Literal["ask", "ask-apart"] = "ask-apart" if decision.verdict == "ask-apart" else "ask"
-    return SignoffRequest(
-        action=action,
-        expires=time.time() + seconds,
-        verdict=verdict,
-        source=decision.source,
-        reason=decision.reason,
-        effect=skill.effect,
-        impact=tuple(sorted(skill.impact)),
-        reach=skill.right if skill.confined else {"not confined": ("runs in this program, with its rights",)},
-        targets=tuple(sorted(skill.targets)),
-        secret=tuple(sorted(skill.secret_arguments)),
-        step=attempt.call.step,
-        asked_by=attempt.call.asked_by,
-    )
+    return await convert(attempt) or await _ask_once(attempt, action)
 
 
 def _can_ask(attempt: Attempt) -> bool:
+    """Tell whether the person who is there can settle it; several people never sit at one terminal."""
     approver, decision = attempt.around.approver, attempt.decision
-    if approver is None or isinstance(approver, Nobody) or decision is None:
+    if approver is None or isinstance(approver, Nobody) or decision is None or people_needed(attempt) > 1:
         return False
     return decision.verdict == "ask" or bool(getattr(approver, "apart", False))
 
@@ -104,48 +83,149 @@ async def _nobody(attempt: Attempt, action: Action) -> Result:
     unfit = await convert(attempt)
     if unfit is not None:
         return unfit
-    request = _request(attempt, action, PARKED_SECONDS)
-    around.state.put_signoff(request, call=attempt.call.id)
-    attempt.note("signoff.asked", {**_about(request), "parked": True})
+    nonce, trouble = await _parked(attempt, action)
+    remedy = [f"remit signoff show {nonce[:12]}, and then approve or deny it"] if around.notify is not None else []
     text = f"{attempt.name} waits for a person's sign-off: {decision.reason.rstrip('.')}. It has not run."
-    return outcome.ended(attempt, "parked", text, reason=reason, remedy=decision.remedy)
+    return outcome.ended(attempt, "parked", text, reason=reason, remedy="\n".join([*trouble, *remedy, decision.remedy]))
 
 
-async def _ask(attempt: Attempt, action: Action) -> Result | None:
-    approver, state = attempt.around.approver, attempt.around.state
-    assert approver is not None
-    request = _request(attempt, action, SIGNOFF_SECONDS)
+async def _parked(attempt: Attempt, action: Action) -> tuple[str, list[str]]:
+    """Keep the question until somebody answers it; return its id, and what went wrong in telling of it."""
+    state = attempt.around.state
+    waiting = state.asked_already(attempt.call.session, action.digest)
+    if waiting is not None:
+        attempt.note("signoff.reused", {"for": "question", "nonce": waiting.nonce, "action": action.digest})
+        return waiting.nonce, []
+    request = request_of(attempt, action, PARKED_SECONDS)
     state.put_signoff(request, call=attempt.call.id)
-    attempt.note("signoff.asked", _about(request))
+    attempt.note("signoff.asked", {**about(request), "parked": True}, about_sealed(request))
+    await attempt.aflush(durable=True)
+    return request.nonce, await notified(attempt, request)
+
+
+async def _ask_once(attempt: Attempt, action: Action) -> Result | None:
+    """Ask, unless the very question is before a person now: one question, one answer, one run."""
+    asking = attempt.around.asking
+    key = (attempt.call.session, action.digest, id(asyncio.get_running_loop()))
+    if key in asking:
+        return _shared(attempt, action, await asyncio.shield(asking[key]))
+    asking[key] = asyncio.get_running_loop().create_future()
+    nobody = SignoffDecision(answer="deny", digest="", reason="the question was taken back", by="Remit")
+    try:
+        request, answer = await _ask(attempt, action)
+        nobody = answer
+    finally:
+        asking.pop(key).set_result(nobody)
+    was_edited, ended = (False, None) if answer.approves else await take_edit(attempt, action)
+    if was_edited:
+        return ended
+    return _settled(attempt, request, answer)
+
+
+def _shared(attempt: Attempt, action: Action, answer: SignoffDecision) -> Result | None:
+    """Return what the answer to the same question, asked for another call, means for this one."""
+    attempt.note("signoff.reused", {"for": "question", "action": action.digest, "answer": answer.answer})
+    if granted(attempt):
+        attempt.note("signoff.reused", {"for": "session", "action": action.digest})
+        return None
+    again = "Asking again puts a new question to the person."
+    if answer.approves:
+        why = "the same call was waiting for the same answer, which lets one of them run"
+        return outcome.denied(attempt, why, again=f"Use its result. {again}", by="Remit")
+    if answer.by == "Remit":
+        return outcome.denied(attempt, answer.reason.rstrip(". "), again=again, by="Remit")
+    return _refused_before(attempt, answer.reason)
+
+
+async def _ask(attempt: Attempt, action: Action) -> tuple[SignoffRequest, SignoffDecision]:
+    """Put the question; return it with the answer, which is a denial where it does not fit the question."""
+    state = attempt.around.state
+    request = _question(attempt, action)
     attempt.flush()
     attempt.tell("asking")
     try:
-        answer = await _answer(approver, request)
+        answer, here = await _answer(attempt, request)
     except asyncio.CancelledError:
         state.decide_signoff(_by_remit(request, "the run was cancelled"), nonce=request.nonce)
         raise
     why_not = fits(request, answer)
-    state.decide_signoff(answer, nonce=request.nonce)
-    attempt.note("signoff.answered", {**vars(answer), "nonce": request.nonce, "void": why_not})
+    if here:
+        state.decide_signoff(answer, nonce=request.nonce)
+        said = {name: value for name, value in vars(answer).items() if name != "reason"}
+        attempt.note("signoff.answered", {**said, "nonce": request.nonce, "void": why_not}, {"reason": answer.reason})
     attempt.tell("answered", answer.answer)
-    if why_not:
-        again = "Asking again puts a new question to the person."
-        return outcome.denied(attempt, why_not, again=again, by="Remit")
-    return _settled(attempt, request, answer)
+    return request, _by_remit(request, why_not) if why_not else answer
 
 
-async def _answer(approver: Approver, request: SignoffRequest) -> SignoffDecision:
-    """Ask; a channel that breaks or an answer that does not come in time is a denial."""
-    try:
-        answer = await asyncio.wait_for(approver.ask(request), max(0.0, request.expires - time.time()))
-        if isinstance(answer, SignoffDecision):
+def _question(attempt: Attempt, action: Action) -> SignoffRequest:
+    """Return the question to put: the one that waits already from an earlier run, or a new one."""
+    state = attempt.around.state
+    request = request_of(attempt, action, SIGNOFF_SECONDS)
+    waiting = state.asked_already(attempt.call.session, action.digest)
+    if waiting is not None:
+        earlier = replace(request, nonce=waiting.nonce, expires=waiting.expires)
+        if earlier.digest == waiting.digest and waiting.approvers == request.approvers:
+            attempt.note("signoff.reused", {"for": "question", "nonce": waiting.nonce, "action": action.digest})
+            return earlier
+    state.put_signoff(request, call=attempt.call.id)
+    attempt.note("signoff.asked", about(request), about_sealed(request))
+    return request
+
+
+async def _answer(attempt: Attempt, request: SignoffRequest) -> tuple[SignoffDecision, bool]:
+    """Wait for the person here or an answer from elsewhere, whichever comes first; say whether it came from here.
+
+    A channel that breaks, or an answer that does not come in time, is a denial.
+    """
+    approver = attempt.around.approver
+    assert approver is not None
+    here = asyncio.ensure_future(approver.ask(request))
+    elsewhere = asyncio.ensure_future(_from_elsewhere(attempt, request))
+    with _ended(here, elsewhere):
+        seconds = max(0.0, request.expires - time.time())
+        await asyncio.wait({here, elsewhere}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if elsewhere.done() and not here.done():
+            return elsewhere.result(), False
+        if not here.done():
+            return _by_remit(request, "nobody answered in time"), True
+        return _given(request, here), True
+
+
+def _given(request: SignoffRequest, here: asyncio.Future[SignoffDecision]) -> SignoffDecision:
+    if here.cancelled():
+        return _by_remit(request, "the question could not be put to a person (CancelledError)")
+    error = here.exception()
+    if error is not None:
+        if not isinstance(error, Exception):
+            raise error
+        return _by_remit(request, f"the question could not be put to a person ({type(error).__name__})")
+    answer = here.result()
+    if isinstance(answer, SignoffDecision):
+        if answer.answer not in ("standing", "edit"):
             return answer
-        reason = f"the approver gave {type(answer).__name__} instead of a SignoffDecision"
-    except TimeoutError:
-        reason = "nobody answered in time"
-    except Exception as error:
-        reason = f"the question could not be put to a person ({type(error).__name__})"
-    return _by_remit(request, reason)
+        return _by_remit(request, f"an approver cannot answer {answer.answer!r}; `remit signoff` can")
+    return _by_remit(request, f"the approver gave {type(answer).__name__} instead of a SignoffDecision")
+
+
+async def _from_elsewhere(attempt: Attempt, request: SignoffRequest) -> SignoffDecision:
+    """Wait until somebody answers with `remit signoff` in another terminal, and return that answer."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        found = attempt.around.state.signoff(request.nonce)
+        if found.state in ("approved", "denied") and found.decision is not None:
+            kept = {name: found.decision.get(name, "") for name in ("reason", "by", "channel")}
+            return SignoffDecision(answer=found.decision["answer"], digest=found.digest, **kept)
+
+
+@contextlib.contextmanager
+def _ended(*waits: asyncio.Future[SignoffDecision]) -> Iterator[None]:
+    """End what nobody waits for any more; what it raises then is of no interest."""
+    try:
+        yield
+    finally:
+        for wait in waits:
+            wait.cancel()
+            wait.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def _by_remit(request: SignoffRequest, reason: str) -> SignoffDecision:
@@ -156,7 +236,7 @@ def _settled(attempt: Attempt, request: SignoffRequest, answer: SignoffDecision)
     state, session = attempt.around.state, attempt.call.session
     if answer.approves:
         if answer.answer == "session" and request.verdict == "ask":
-            state.remember_answer(session, _grant(attempt), "allowed", answer.reason)
+            state.remember_answer(session, grant(attempt), "allowed", answer.reason)
         attempt.request = request
         return None
     if answer.by != "Remit":
@@ -165,52 +245,22 @@ def _settled(attempt: Attempt, request: SignoffRequest, answer: SignoffDecision)
         text = f"A person refused {attempt.name} and stopped the run."
         return outcome.ended(attempt, "cancelled", text, stop=True)
     reason = answer.reason.rstrip(". ") or "no reason given"
+    if answer.by == "Remit":
+        return outcome.denied(attempt, reason, again="Asking again puts a new question to the person.", by="Remit")
     again = "The same action will be refused again without asking; do something else, or ask the person."
-    return outcome.denied(attempt, reason, again=again, by="a person" if answer.by != "Remit" else "Remit")
+    return outcome.denied(attempt, reason, again=again, by="a person")
+
+
+def _stopped_before(attempt: Attempt, action: Action, reason: str) -> Result:
+    """End the run, as a person answered while it was parked; from then on the action is refused."""
+    attempt.around.state.remember_answer(attempt.call.session, action.digest, "denied", reason)
+    attempt.note("signoff.reused", {"for": "denial"}, {"reason": reason})
+    text = f"A person refused {attempt.name} and stopped the run" + (f": {reason}" if reason else ".")
+    return outcome.ended(attempt, "cancelled", text, stop=True)
 
 
 def _refused_before(attempt: Attempt, reason: str) -> Result:
-    attempt.note("signoff.reused", {"for": "denial", "reason": reason})
+    attempt.note("signoff.reused", {"for": "denial"}, {"reason": reason})
     why = "a person refused the same action before in this session"
     again = "Asking again will not help; do something else, or ask the person."
     return outcome.denied(attempt, f"{why}: {reason}" if reason else why, again=again, by="a person")
-
-
-def _granted(attempt: Attempt) -> bool:
-    known = attempt.around.state.remembered_answer(attempt.call.session, _grant(attempt))
-    return known is not None and known[0] == "allowed"
-
-
-def _grant(attempt: Attempt) -> str:
-    """Digest of what an answer for the whole session covers: the skill with its target arguments.
-
-    Where the manifest names no targets, every argument counts as one.
-    """
-    skill, arguments = attempt.known, attempt.arguments.value
-    fixed = {name: arguments.get(name) for name in skill.targets} if skill.targets else arguments
-    return digest(
-        {
-            "grant": 1,
-            "skill": skill.full,
-            "hash": skill.hash,
-            "version": skill.version,
-            "fixed": fixed,
-            "resolved": resolved(skill, arguments),
-            "session": attempt.call.session,
-            "principal": attempt.around.principal,
-            "policy": attempt.around.rules.digest,
-            "source": attempt.decision.source if attempt.decision is not None else "",
-        }
-    )
-
-
-def _about(request: SignoffRequest) -> dict[str, object]:
-    return {
-        "nonce": request.nonce,
-        "digest": request.digest,
-        "action": request.action.digest,
-        "expires": request.expires,
-        "verdict": request.verdict,
-        "source": request.source,
-        "resolved": request.action.resolved,
-    }

@@ -96,39 +96,49 @@ class TerminalApprover:
             with _Screen.open(self._tty, given_up) as screen:
                 screen.write(question(request, columns=screen.columns()))
                 answer, reason = _read_answer(screen)
-        return SignoffDecision(answer=answer, digest=request.digest, reason=reason, by=_person(), channel="terminal")
+        return SignoffDecision(answer=answer, digest=request.digest, reason=reason, by=person(), channel="terminal")
 
 
-def question(request: SignoffRequest, *, columns: int = 0) -> str:
+def question(request: SignoffRequest, *, columns: int = 0, session_key: str = "[s]") -> str:
     """Return what a person is shown for `request`: plain text, every argument whole.
 
     Args:
         request: what is asked.
         columns: of the terminal; prose is broken between words to fit, 0 breaks nothing. Arguments are
             never broken: they are shown exactly.
+        session_key: what a person types to allow it for the session; empty where that cannot be answered.
     """
     action = request.action
     impact = f", {', '.join(request.impact)}" if request.impact else ""
+    many = request.approvers > 1
     lines = [
         "",
         f"--- sign-off needed: {visible(action.skill)} {visible(action.version)}".rstrip(),
         f"effect     {request.effect}{impact}",
         f"asked by   {request.asked_by}" + (f", step {request.step}" if request.step else ""),
         *_prose("because", f"{visible(request.source)}: {visible(request.reason)}", columns),
+        *([f"people     {request.approvers} must approve, none of them {visible(action.principal)}"] * many),
         *_table("may reach", [f"{k}: {visible(entry)}" for k, v in request.reach.items() for entry in v]),
         *_table("resolved", [f"{visible(k)} -> {visible(v)}" for k, v in action.resolved.items()]),
         *_table("arguments", visible_arguments(action.arguments, frozenset(request.secret))),
-        *_prose("session", _session_scope(request), columns),
+        *_origins(request),
+        *(_prose("session", _session_scope(request, session_key), columns) if session_key else []),
         "",
     ]
     return "\n".join(lines)
 
 
-def _session_scope(request: SignoffRequest) -> str:
+def _origins(request: SignoffRequest) -> list[str]:
+    """Return where each value came from, where that is known."""
+    rows = [f"{visible(name)} from {visible(origin)}" for name, origin in request.origins.items()]
+    return _table("came", rows) if rows else []
+
+
+def _session_scope(request: SignoffRequest, key: str) -> str:
     """Return what the answer `s` would cover, so that nobody has to guess."""
     fixed = ", ".join(map(visible, request.targets))
     what = f"the same {fixed}, whatever the other arguments" if fixed else "exactly these arguments"
-    return f"[s] allows {visible(request.action.skill)} again in this session with {what}"
+    return f"{key} allows {visible(request.action.skill)} again in this session with {what}"
 
 
 def _prose(name: str, text: str, columns: int) -> list[str]:
@@ -190,6 +200,7 @@ class _Screen:
         while not self.given_up.is_set():
             if select.select([self.descriptor], [], [], 0.2)[0]:
                 return os.read(self.descriptor, _LONGEST)
+        self.write("\nThis question needs no answer here any more.\n")
         raise NoTerminal("nobody waits for the answer any more")
 
     def _forget_typed(self) -> None:
@@ -221,8 +232,13 @@ def _reason(screen: _Screen, answer: Answer, word: str, rest: str) -> str:
     return (screen.line("Reason for the model (Enter for none): ") or "")[:500]
 
 
-def _person() -> str:
+def person() -> str:
+    """Return who sits here: the name of the account that this program runs under, whatever variables say."""
     try:
+        import pwd
+    except ImportError:  # no POSIX system
         return getpass.getuser()
-    except (OSError, KeyError):
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
         return f"uid {os.getuid()}"

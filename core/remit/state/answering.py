@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from remit.errors import StateError, UsageError
 from remit.state.chain import Chain, Entry, prepared
 from remit.state.database import Database
-from remit.state.signoffs import apply_decision, insert_request
+from remit.state.signoffs import Remembered, apply_decision, insert_request
 from remit.state.standing import StandingSignoff, insert_standing, standing_entry
 from remit_sandbox.canonical import restored
 from remit_sandbox.signoff import Action, SignoffDecision, SignoffRequest, SignoffState
@@ -142,7 +142,8 @@ class Answering:
                 return state, why_not
             entries = [_answered(asked, decision, state)]
             if not decision.approves:
-                answer = (asked.session, asked.action, "denied", decision.reason, time.time())
+                remembered: Remembered = "stopped" if decision.answer == "stop" else "denied"
+                answer = (asked.session, asked.action, remembered, decision.reason, time.time())
                 connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", answer)
             if standing is not None:
                 insert_standing(connection, standing)
@@ -177,6 +178,7 @@ class Answering:
                 "expires": request.expires,
                 "verdict": request.verdict,
                 "source": request.source,
+                "approvers": request.approvers,
                 "edits": asked.nonce,
             }
             entries = [
@@ -250,6 +252,8 @@ def _entry(event: str, asked: StoredSignoff, body: Mapping[str, Any], sealed: Ma
         skill=asked.skill,
         call=asked.call,
         who=asked.who,
+        effect=str(asked.request.get("effect", "")),
+        verdict=str(asked.request.get("verdict", "")),
         body=body,
         sealed=sealed,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.state.database import Database
 from remit.state.reading import Wanted, rows
@@ -76,6 +78,13 @@ class ModelFigures:
     durations: Spread = field(default_factory=Spread)
 
 
+class _Asked(NamedTuple):
+    time: float
+    session: str
+    action: str
+    expires: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Figures:
     """Figures over the records that fit.
@@ -85,7 +94,7 @@ class Figures:
         first, last: time of the first and last record; None for none.
         skills: full name to figures, most called first.
         denials: most frequent first.
-        signoffs: answer to how often; `waiting` for those without one.
+        signoffs: answer to how often; `waiting` for those without one, `expired` for those that came to none.
         waiting: seconds until a person answered.
         models: name to figures.
         in_doubt: calls that were started and never ended, and nobody settled.
@@ -187,24 +196,28 @@ def _denials(database: Database, wanted: Wanted, refused: Counter[tuple[str, str
 
 
 def _signoffs(database: Database, wanted: Wanted) -> tuple[dict[str, int], Spread, Counter[tuple[str, str]]]:
-    asked: dict[str, float] = {}
+    asked: dict[str, _Asked] = {}
     answers: Counter[str] = Counter()
     refused: Counter[tuple[str, str]] = Counter()
     waits = array("d")
-    for event, moment, text in rows(database, _only(wanted, "signoff."), f"records.event, records.time, {_BODY}"):
+    columns = f"records.event, records.time, records.session, {_BODY}"
+    for event, moment, session, text in rows(database, _only(wanted, "signoff."), columns):
         body = json.loads(text)
         nonce = str(body.get("nonce", ""))
         if event == "signoff.asked":
-            asked[nonce] = moment
+            asked[nonce] = _Asked(moment, session, body.get("action") or nonce, body.get("expires") or inf)
         elif event == "signoff.answered":
             answers[str(body.get("answer", ""))] += 1
             began = asked.pop(nonce, None)
-            if began is not None and moment >= began:
-                waits.append(moment - began)
+            if began is not None and moment >= began.time:
+                waits.append(moment - began.time)
+            if began is not None:  # an earlier question about the same action is settled with it
+                asked = {n: one for n, one in asked.items() if one[1:3] != began[1:3]}
             if body.get("answer") in ("deny", "stop"):
                 refused[("a person", str(body.get("reason") or "no reason given"))] += 1
     if asked:
-        answers["waiting"] = len(asked)
+        late = sum(one.expires < time.time() for one in asked.values())
+        answers += Counter(waiting=len(asked) - late, expired=late)
     return dict(answers.most_common()), Spread.of(waits), refused
 
 

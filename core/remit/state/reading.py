@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from remit.state.chain import COLUMNS
 from remit.state.database import Database
@@ -92,6 +92,12 @@ def _read(row: Sequence[Any]) -> Read:
 def last_sequence(database: Database) -> int:
     """Return the number of the newest record, 0 for an empty log. Raises StateError."""
     return database.read(newest)
+
+
+def distinct(database: Database, column: Literal["skill", "event"]) -> list[str]:
+    """Return every value of a column that any record has, in order. Raises StateError."""
+    query = f"SELECT DISTINCT {column} FROM records WHERE {column} <> '' ORDER BY {column}"
+    return database.read(lambda connection: [row[0] for row in connection.execute(query)])
 
 
 def sessions_like(database: Database, start: str, *, most: int) -> list[str]:

@@ -30,6 +30,7 @@ BATCH = 2_000
 DAY = 86_400.0
 MEGABYTE = 1_000_000
 
+_COVERS_NOTHING = "(uses <= 0 OR revoked IS NOT NULL OR expires < CAST(strftime('%s', 'now') AS REAL))"
 _SETTLED = "(state IN ('denied', 'expired', 'consumed') OR expires < CAST(strftime('%s', 'now') AS REAL))"
 _PARKED = "status <> 'parked'"
 
@@ -72,9 +73,14 @@ class Selection:
     who: str = ""
     session: str = ""
 
-    def records(self) -> tuple[str, list[Any]]:
-        """Return the term over `records` and its values."""
-        return self._term("time", "records.")
+    def announced(self) -> dict[str, Any]:
+        """Return what the record that announces the removal says of it: `remit log verify` goes by that."""
+        return {"before": self.before} if self.before is not None else {"who": self.who, "session": self.session}
+
+    def records(self, below: int | None = None) -> tuple[str, list[Any]]:
+        """Return the term over `records` and its values; only those with a number below `below`, when it is given."""
+        term, values = self._term("time", "records.")
+        return (term, values) if below is None else (f"{term} AND records.seq < ?", [*values, below])
 
     def rows(self, clock: str, extra: str = "") -> tuple[str, list[Any]]:
         """Return the term over a table with `who` and `session`; `extra` counts only for what is removed by age."""
@@ -121,10 +127,17 @@ def would_remove(database: Database, selection: Selection) -> Removal:
     return database.read(partial(_planned, selection=selection))
 
 
-def remove(database: Database, selection: Selection, *, why: Why) -> Removal:
+def remove(database: Database, selection: Selection, *, why: Why, announced: int | None = None) -> Removal:
     """Remove what `selection` says and return what was there.
 
-    Write the record that announces it first: what is removed does not come back.
+    Write the record that announces it first (see `Selection.announced`): what is removed does not come back, and a
+    payload that is gone without such a record is found by `remit log verify`.
+
+    Args:
+        database: of the state.
+        selection: what goes.
+        why: kept with each payload.
+        announced: number of the record that announces it; payloads of later records stay.
 
     Raises:
         StateError: the state cannot be written; calling it again goes on.
@@ -134,7 +147,9 @@ def remove(database: Database, selection: Selection, *, why: Why) -> Removal:
     now = time.time()
     last: int | None = 0
     while last is not None:
-        last = database.write(partial(_erase_payloads, selection=selection, after=last, now=now, why=why))
+        last = database.write(
+            partial(_erase_payloads, selection=selection, after=last, now=now, why=why, below=announced)
+        )
     database.write(partial(_remove_rest, selection=selection, now=now))
     return planned
 
@@ -193,10 +208,10 @@ def _of_requests(selection: Selection) -> tuple[str, list[Any]]:
 
 
 def _erase_payloads(
-    connection: sqlite3.Connection, *, selection: Selection, after: int, now: float, why: Why
+    connection: sqlite3.Connection, *, selection: Selection, after: int, now: float, why: Why, below: int | None
 ) -> int | None:
     """Erase the next payloads after a sequence number; return the last one, None when there are none left."""
-    term, values = selection.records()
+    term, values = selection.records(below)
     query = (
         f"SELECT seq FROM payloads JOIN records USING (seq) WHERE seq > ? AND data IS NOT NULL AND {term}"
         f" ORDER BY seq LIMIT {BATCH}"
@@ -214,6 +229,9 @@ def _remove_rest(connection: sqlite3.Connection, *, selection: Selection, now: f
         "blobs": selection.rows("created"),
     }.items():
         connection.execute(f"DELETE FROM {table} WHERE {term}", values)
+    if not selection.session:
+        term, values = selection.rows("created", _COVERS_NOTHING)
+        connection.execute(f"DELETE FROM standing WHERE {term}", values)
     connection.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM blobs)")
     term, values = selection.cached()
     connection.execute(f"DELETE FROM cache WHERE {term}", values)

@@ -21,6 +21,10 @@ HIDDEN = "[not recorded]"
 """Stands in a kept request for an argument that its pack declared secret."""
 
 
+Remembered = Literal["allowed", "denied", "stopped"]
+"""What is remembered for a session: calls may run, the action is refused, or it is and its run has yet to end."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PendingSignoff:
     """A request that waits for a person.
@@ -114,9 +118,7 @@ class Signoffs:
         names = ("nonce", "digest", "session", "call", "created", "expires")
         return tuple(PendingSignoff(**dict(zip(names, row, strict=False)), request=json.loads(row[6])) for row in rows)
 
-    def remember_answer(
-        self, session: str, action: str, answer: Literal["allowed", "denied"], reason: str = ""
-    ) -> None:
+    def remember_answer(self, session: str, action: str, answer: Remembered, reason: str = "") -> None:
         """Keep a person's answer about an action for the rest of the session.
 
         Raises:
@@ -126,7 +128,7 @@ class Signoffs:
         query = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)"
         self.database.write(lambda connection: connection.execute(query, row))
 
-    def remembered_answer(self, session: str, action: str) -> tuple[Literal["allowed", "denied"], str] | None:
+    def remembered_answer(self, session: str, action: str) -> tuple[Remembered, str] | None:
         """Return the answer kept for an action of this session with its reason, or None.
 
         Raises:
@@ -134,7 +136,7 @@ class Signoffs:
         """
         query = "SELECT answer, reason FROM answers WHERE session = ? AND action = ?"
         row = self.database.read(lambda c: c.execute(query, (session, action)).fetchone())
-        return None if row is None else cast("tuple[Literal['allowed', 'denied'], str]", tuple(row))
+        return None if row is None else cast("tuple[Remembered, str]", tuple(row))
 
 
 def apply_decision(connection: sqlite3.Connection, nonce: str, decision: SignoffDecision) -> tuple[SignoffState, str]:

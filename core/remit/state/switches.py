@@ -10,7 +10,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ EVERYTHING = "*"
 
 _FILE = "switches.json"
 _LARGEST = 1024 * 1024
+_LOCK = "switches.lock"
+_LONGEST_WAIT = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,10 @@ class Off:
         """Return why a call is refused, one sentence without a final point."""
         what = "every skill is" if self.name == EVERYTHING else f"{self.name} is"
         return f"{what} switched off here" + (f": {self.reason}" if self.reason else "")
+
+    def undo(self) -> str:
+        """Return the command that takes this switch away."""
+        return "remit kill --restore" if self.name == EVERYTHING else f"remit kill {self.name} --restore"
 
 
 UNREADABLE = Off(name=EVERYTHING, reason="the list of what is switched off cannot be read, so nothing runs")
@@ -77,8 +84,9 @@ class Switches:
         Raises:
             StateError: it cannot be written.
         """
-        others = {} if off.name == EVERYTHING and self._is_unreadable() else self._readable()
-        self._write({**others, off.name: off})
+        with _alone(self._path.parent):
+            others = {} if off.name == EVERYTHING and self._is_unreadable() else self._readable()
+            self._write({**others, off.name: off})
 
     def restore(self, name: str) -> bool:
         """Take a switch away; False when there was none. `*` takes all of them away, unreadable ones, too.
@@ -86,15 +94,16 @@ class Switches:
         Raises:
             StateError: it cannot be written, or the others cannot be read.
         """
-        if name == EVERYTHING:
-            was = bool(self._current())
-            self._write({})
-            return was
-        left = dict(self._readable())
-        found = left.pop(name, None)
-        if found is not None:
-            self._write(left)
-        return found is not None
+        with _alone(self._path.parent):
+            if name == EVERYTHING:
+                was = bool(self._current())
+                self._write({})
+                return was
+            left = dict(self._readable())
+            found = left.pop(name, None)
+            if found is not None:
+                self._write(left)
+            return found is not None
 
     def _readable(self) -> Mapping[str, Off]:
         found = self._current()
@@ -126,6 +135,31 @@ class Switches:
             write_private(self._path, json.dumps({"switches": 1, "off": listed}).encode())
         except OSError as error:
             raise StateError(f"{self._path} cannot be written ({error.strerror})") from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing meanwhile: two who read the same list would each lose the other's switch.
+
+    Whoever holds the lock for too long is not waited for: what stops things must be quick.
+    """
+    try:
+        import fcntl
+
+        file = os.open(private_folder(folder) / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        end = time.monotonic() + _LONGEST_WAIT
+        while time.monotonic() < end:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(file)
 
 
 def _read(path: Path) -> Mapping[str, Off]:

@@ -1,0 +1,63 @@
+"""`remit signoff people`: approvers who answer under a name of their own."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from remit.cli import screen
+from remit.cli.log import opened_state
+from remit.cli.opening import add_action, add_folder, add_json
+from remit.cli.signoff_answer import TOKEN
+from remit.errors import UsageError
+
+
+def configure(actions: Any) -> None:
+    """Describe the action."""
+    people = add_action(
+        actions,
+        "people",
+        "list approvers who have a token, make one or void one",
+        "remit signoff people\nremit signoff people --add ann\nremit signoff people --remove ann",
+    )
+    change = people.add_mutually_exclusive_group()
+    change.add_argument("--add", metavar="NAME", help="make a token for this person, in place of an earlier one")
+    change.add_argument("--remove", metavar="NAME", help="make the token of this person void")
+    add_folder(people)
+    add_json(people)
+    people.set_defaults(action=people_of)
+
+
+def people_of(options: argparse.Namespace) -> int:
+    """List, add or remove approvers."""
+    from remit.pipeline.terminal import person
+
+    with opened_state(options.folder) as state:
+        if options.add:
+            return _added(options, state.add_approver(options.add, by=person()))
+        if options.remove:
+            if not state.remove_approver(options.remove, by=person()):
+                raise UsageError(f"{options.remove} has no token", remedy="remit signoff people")
+            screen.say(screen.visible(f"{options.remove} has no token any more"))
+            return 0
+        found = state.approvers()
+    if options.json:
+        screen.say_json([asdict(one) for one in found])
+    elif not found:
+        screen.say("nobody has a token: approvers answer under the name of their account")
+    else:
+        rows = [(o.name, f"{datetime.fromtimestamp(o.created).astimezone():%Y-%m-%d %H:%M}", o.by) for o in found]
+        screen.say(screen.table(("name", "since", "made by"), rows))
+    return 0
+
+
+def _added(options: argparse.Namespace, token: str) -> int:
+    if options.json:
+        screen.say_json({"name": options.add, "token": token})
+        return 0
+    screen.say(token)
+    screen.warn(screen.visible(f"this is the token of {options.add}; it is not shown again. Give it to nobody else."))
+    screen.next_step(f"{TOKEN}=... remit signoff approve ID --as {options.add}")
+    return 0

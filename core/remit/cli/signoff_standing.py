@@ -1,0 +1,135 @@
+"""`remit signoff standing|revoke`: sign-offs for calls to come, and taking approvals back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from remit.cli import screen
+from remit.cli.log import opened_state
+from remit.cli.opening import add_action, add_folder, add_json, opened
+from remit.cli.signoff import SHOWN_ID, lasting
+from remit.errors import DeniedCall, RemitError
+
+if TYPE_CHECKING:
+    from remit.state.standing import StandingSignoff
+
+
+def configure(actions: Any) -> None:
+    """Describe the actions."""
+    listing = add_action(
+        actions, "standing", "list standing sign-offs", "remit signoff standing\nremit signoff standing --all --json"
+    )
+    listing.add_argument("--all", action="store_true", help="those that cover nothing any more, too")
+    listing.set_defaults(action=list_standing, read_only=False)
+    revoking = add_action(
+        actions,
+        "revoke",
+        "take back a standing sign-off, or an approval that was not used yet",
+        "remit signoff revoke 9b2e44",
+    )
+    revoking.add_argument("id", help="the id of either, or the beginning of it")
+    revoking.set_defaults(action=revoke)
+    for action in (listing, revoking):
+        add_folder(action)
+    add_json(listing)
+
+
+def list_standing(options: argparse.Namespace) -> int:
+    """Print standing sign-offs, and which of them an upgrade or another policy has made void."""
+    with opened_state(options.folder) as state:
+        found = state.standing_signoffs(everything=options.all)
+    void = _void(options, found)
+    if options.json:
+        screen.say_json([_facts(one, void[one.id]) for one in found])
+        return 0
+    if not found:
+        screen.say("there are no standing sign-offs")
+        return 0
+    rows = [
+        (
+            one.id[:SHOWN_ID],
+            one.pattern.skill,
+            _fixed(one),
+            f"{one.uses} of {one.given}",
+            f"void: {void[one.id]}" if void[one.id] else _left(one),
+            one.by,
+        )
+        for one in found
+    ]
+    screen.say(screen.table(("id", "skill", "with", "uses left", "state", "by"), rows))
+    return 0
+
+
+def revoke(options: argparse.Namespace) -> int:
+    """Take back what the id names."""
+    from remit.pipeline.terminal import person
+
+    with opened_state(options.folder) as state:
+        standing = state.standing_signoff(options.id)
+        if standing is not None:
+            if not state.revoke_standing(standing, by=person()):
+                raise DeniedCall(f"standing sign-off {standing.id[:SHOWN_ID]} was revoked before")
+            screen.say(f"revoked: {screen.visible(standing.pattern.skill)} is asked about again")
+            return 0
+        asked = state.signoff(options.id)
+        if not state.withdraw_approval(asked, by=person()):
+            raise DeniedCall(
+                f"request {asked.nonce[:SHOWN_ID]} has no approval that could be taken back: it is {asked.state}"
+            )
+    screen.say(f"revoked: {screen.visible(asked.skill)} does not run on that approval")
+    return 0
+
+
+def _void(options: argparse.Namespace, found: tuple[StandingSignoff, ...]) -> dict[str, str]:
+    """Return why each covers nothing any more, as the deployment is now; empty texts where it cannot be opened."""
+    if not found:
+        return {}
+    try:
+        with opened(options, quiet=True) as deployment:
+            skills, policy = deployment.skills, deployment.rules.digest
+    except RemitError:
+        return {one.id: "" for one in found}
+    reasons = {}
+    for one in found:
+        skill = skills.get(one.pattern.skill)
+        version, hash_ = (skill.version, skill.hash) if skill is not None else ("", "")
+        reasons[one.id] = one.pattern.void(version=version, skill_hash=hash_, policy=policy)
+    return reasons
+
+
+def _fixed(one: StandingSignoff) -> str:
+    from remit.pipeline.render import visible, visible_json
+
+    values = json.loads(one.pattern.fixed)
+    shown = [f"{visible(name)}={visible_json(values.get(name))}" for name in one.pattern.fields]
+    return screen.clipped(", ".join(shown) or "any arguments", 48)
+
+
+def _left(one: StandingSignoff) -> str:
+    return f"{lasting(one.expires - time.time())} left" if one.state == "active" else one.state
+
+
+def _facts(one: StandingSignoff, void: str) -> dict[str, Any]:
+    pattern = one.pattern
+    return {
+        "id": one.id,
+        "state": "void" if void and one.state == "active" else one.state,
+        "void": void,
+        "skill": pattern.skill,
+        "version": pattern.version,
+        "principal": pattern.principal,
+        "source": pattern.source,
+        "fixed": json.loads(pattern.fixed),
+        "fields": list(pattern.fields),
+        "resolved": dict(pattern.resolved),
+        "uses": one.uses,
+        "given": one.given,
+        "created": one.created,
+        "expires": one.expires,
+        "by": one.by,
+        "channel": one.channel,
+        "request": one.nonce,
+    }
