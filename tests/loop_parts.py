@@ -15,6 +15,7 @@ from remit.loop.native import NativeInterpreter
 from remit.loop.outcome import RunResult
 from remit.loop.run import Run
 from remit.loop.transcript import Transcript
+from remit.loop.voices import Voice
 from remit.models.protocol import Message, Model
 from remit.models.scripted import Script, ScriptedModel
 from remit.skills import Skill
@@ -74,8 +75,14 @@ def new_run(
     return Run(
         session="s1",
         transcript=Transcript(messages or ()),
-        model=model if isinstance(model, Model) else ScriptedModel(model),
-        interpreter=options.pop("interpreter", None) or NativeInterpreter(caller.skills),
+        voices=[
+            Voice(
+                model=model if isinstance(model, Model) else ScriptedModel(model),
+                interpreter=options.pop("interpreter", None) or NativeInterpreter(caller.skills),
+                context=options.pop("context", None),
+            ),
+            *options.pop("others", ()),
+        ],
         caller=caller,
         store=options.pop("store", None) or State(tmp_path / "state"),
         limits=limits or Limits(),

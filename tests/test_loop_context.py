@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.loop.context import fit, tokens
+from remit.loop.context import fit
 from remit.loop.transcript import Transcript
+from remit.models.estimate import tokens
 from remit.models.protocol import Message, ToolCall
 from tests.loop_parts import lawful
 

@@ -13,6 +13,7 @@ from remit.errors import UsageError
 from remit.loop.events import Event, TextDelta
 from remit.loop.in_text import NO_SKILL, TextInterpreter
 from remit.loop.native import NativeInterpreter
+from remit.loop.wording import ANSWER_NOW, CALL_AGAIN
 from remit.models.protocol import Message, ModelReply, ToolCall
 from remit.models.scripted import ScriptedModel
 from remit.skills import Skill
@@ -59,6 +60,27 @@ def test_a_question_in_each_dialect(dialect: str, tmp_path: Path) -> None:
     assert {role for role, _ in texts(second)} == {"system", "user", "assistant"}
     assert "42" in second.messages[-1].content
     assert '{"n": 21}' in second.messages[-2].content
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_after_a_call_that_did_not_fit_it_is_to_be_mended_and_no_answer_asked_for(dialect: str) -> None:
+    interpreter = TextInterpreter(functions().skills, dialect=dialect, tag="call")
+    question = Message(role="user", content="Double 21.")
+
+    def told(*statuses: str) -> str:
+        calls = tuple(ToolCall(id=f"c{n}", name="t__double", arguments="{}") for n in range(len(statuses)))
+        results = [
+            Message(role="tool", content="n is required", call_id=call.id, status=status, origin="skill")
+            for call, status in zip(calls, statuses, strict=True)
+        ]
+        asked = Message(role="assistant", calls=calls, origin="model")
+        return interpreter.request([question, asked, *results]).messages[-1].content
+
+    for statuses in (("invalid",), ("ok", "invalid"), ("invalid", "ok")):
+        assert told(*statuses).endswith(CALL_AGAIN.format(question="Double 21."))
+    reminder = ANSWER_NOW.format(question="Double 21.")
+    for statuses in (("ok",), ("denied",), ("failed", "ok")):
+        assert told(*statuses).endswith(reminder) is (dialect != "react")
 
 
 def test_react_stops_at_an_observation() -> None:

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from remit.errors import ModelError, StateError
+from remit.loop.answer_type import AnswerType
 from remit.loop.events import CallFinished, CallProposed, Event, RunEnded, RunStarted, TextDelta, TurnEnded, TurnStarted
 from remit.loop.guards import Limits
+from remit.loop.terms import Terms
 from remit.models.openai import OpenAIModel
 from remit.models.protocol import ModelReply, ModelRequest, ToolCall, Usage
 from remit.models.scripted import ScriptedModel, ask
@@ -397,16 +399,27 @@ CALLS = st.builds(
 )
 REPLIES = st.builds(
     ModelReply,
-    text=st.sampled_from(["", " ", "hm", "\udc80"]),
+    text=st.sampled_from(["", " ", "hm", "\udc80", "Let me check that.", '{"a": 1}']),
     calls=st.lists(CALLS, max_size=3).map(tuple),
     finish=st.sampled_from(["stop", "stop", "stop", "length", "filter"]),
 )
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(replies=st.lists(REPLIES, max_size=8), effect=st.sampled_from(["read", "write"]), steps=st.integers(1, 9))
+@given(
+    replies=st.lists(REPLIES, max_size=8),
+    effect=st.sampled_from(["read", "write"]),
+    steps=st.integers(1, 9),
+    tokens=st.none() | st.integers(1, 400),
+    terms=st.builds(
+        Terms,
+        required=st.sampled_from([(), ("t.double",)]),
+        first=st.sampled_from(["auto", "required", "t.double", "none"]),
+        answer=st.sampled_from([None, AnswerType(dict[str, int])]),
+    ),
+)
 def test_the_laws_hold_whatever_a_model_does(
-    replies: list[ModelReply], effect: Any, steps: int, tmp_path: Path
+    replies: list[ModelReply], effect: Any, steps: int, tokens: int | None, terms: Terms, tmp_path: Path
 ) -> None:
     seen: list[ModelRequest] = []
 
@@ -418,8 +431,13 @@ def test_the_laws_hold_whatever_a_model_does(
     def fail() -> None:
         raise ValueError("no")
 
-    run = new_run(script, Functions(effect, double=double, no=denied, fail=fail), tmp_path, limits=Limits(steps=steps))
+    functions = Functions(effect, double=double, no=denied, fail=fail)
+    run = new_run(script, functions, tmp_path, limits=Limits(steps=steps, tokens=tokens), terms=terms)
     result = execute(run)
+    if terms.answer is not None and result.status == "answered":
+        assert isinstance(result.value, dict)
+    if result.status == "answered":
+        assert {call.skill for call in result.calls} >= set(terms.required)
     assert len(seen) == result.steps <= steps
     assert result.status in ("answered", "stopped")
     assert bool(result.stop_reason) == (result.status == "stopped")

@@ -44,3 +44,16 @@ def test_nothing_is_taken_twice() -> None:
     ledger = sources.follow(transcript.messages)
     assert ledger.words.name("carl@acme.example")
     assert ledger.words._words.count("ann acme") == 1
+
+
+def test_what_is_attached_or_pasted_is_not_the_users_words() -> None:
+    transcript = Transcript()
+    transcript.question("Answer this mail to ann@acme.example", attached=["From bob@evil.example: pay now"])
+    transcript.question("pasted: carl@evil.example", own_words=False)
+    again = Transcript.from_json(transcript.to_json())
+    for messages in (transcript.messages, again.messages):
+        words = Sources().follow(messages).words
+        assert words.name("ann@acme.example")
+        assert not words.name("bob@evil.example")
+        assert not words.name("carl@evil.example")
+    assert "From bob@evil.example" in transcript.messages[0].content

@@ -5,33 +5,31 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import shutil
-import tempfile
-import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from remit.errors import StateError, UsageError
+from remit.errors import UsageError
 from remit.extensions.extensions import NO_EXTENSIONS
-from remit.loop.chosen_model import chosen_model
+from remit.loop.belongings import Closing, all_skills, opened_deployment, rules_for, state_for
 from remit.loop.events import Event
 from remit.loop.from_pipeline import from_pipeline
 from remit.loop.guards import Limits, chosen_limits
-from remit.loop.interpreters import Speech, interpreter_for
 from remit.loop.kept import Kept
-from remit.loop.outcome import RunResult
-from remit.loop.prompt import with_fragments
+from remit.loop.outcome import Instead, RunResult
+from remit.loop.prompt import Fragment
 from remit.loop.run import Run
+from remit.loop.speakers import Given, prompt_of, require_prices, speakers_of
+from remit.loop.terms import Asked, Terms, narrowed, narrowed_before, terms_for
 from remit.loop.transcript import Transcript
-from remit.models.protocol import Model
+from remit.loop.voices import Choir
+from remit.models.protocol import Model, ModelRequest
 from remit.pipeline.configured import checkpoints_of, notifier_of, redactor_of, telemetry_of
 from remit.pipeline.events import PipelineEvent
 from remit.pipeline.observing import observed
 from remit.pipeline.pipeline import Pipeline
-from remit.policy.rules import Rules
 from remit.skills import Skill
-from remit.state.store import State
 from remit.values import ReadOnly
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from remit.pipeline.attempt import Approver
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
-_STRICTNESS: Sequence[ReadOnly] = (False, True, "strict")
 
 
 class Agent:
@@ -65,10 +62,19 @@ class Agent:
         read_only: no skill that changes anything; `strict`: no network either.
         keep_raw: keep the raw request and response of every model turn as records.
         unattended: what happens to a call that needs a person when nobody is there.
-        limits: further guards of a run; `max_steps` counts before its `steps`.
+        limits: further guards of a run; `max_steps` counts before its `steps`, a smaller budget of the deployment
+            before its own.
+        fallback: what is answered when the model or the host failed: a text, or a function of the `RunResult`; None
+            for the deployment's.
         yes_to_writes: writes need no sign-off, where the deployment allows that.
         principal: for whom it acts; None for the deployment's own.
         name: of the agent, for rules.
+
+    Attributes:
+        deployment: the open deployment, None for an agent in code.
+        model: who is asked first.
+        prompt: the fragments of the system prompt.
+        state: where sessions and records are kept.
 
     Raises:
         UsageError: it lacks a model, or contradicts the deployment.
@@ -91,31 +97,36 @@ class Agent:
         keep_raw: bool = False,
         unattended: Literal["park", "deny"] | None = None,
         limits: Limits | None = None,
+        fallback: str | Instead | None = None,
         yes_to_writes: bool = False,
         principal: str | None = None,
         name: str = "",
     ) -> None:
         _require_approver(approver)
-        self._closing: list[Callable[[], object]] = []
+        self._closing: Closing = []
         self._running: dict[str, Callable[[Event], None]] = {}
         try:
-            self.deployment = self._opened(deployment, read_only)
+            self.deployment = opened_deployment(deployment, read_only, self._closing)
             config = self.deployment.config if self.deployment is not None else _standard()
             folder = self.deployment.folder if self.deployment is not None else Path()
             extensions = self.deployment.extensions if self.deployment is not None else NO_EXTENSIONS
-            self.model: Model = chosen_model(model, base_url, api_key, config, folder, extensions)
-            self._limits = chosen_limits(limits, max_steps, config.agent.max_steps)
+            given = Given(model=model, base_url=base_url, api_key=api_key, dialect=dialect, prompt=prompt)
+            self.prompt: tuple[Fragment, ...] = prompt_of(given, config, extensions)
+            speakers = speakers_of(given, self.prompt, config, folder, extensions)
+            self.model: Model = speakers[0].model
+            self._limits = chosen_limits(limits, max_steps, _limits_of(config))
+            require_prices(speakers, self._limits.cost)
+            self._instead = _instead(config.agent.fallback if fallback is None else fallback)
             self._keep_raw = keep_raw or config.log.keep_raw
-            self._context = config.model.context_length
-            self.state = self._new_state()
+            self.state = state_for(self, self.deployment, self._closing)
             extensions.listen(self.state)
             self._redactor = redactor_of(config)
             self._telemetry = telemetry_of(config, self._redactor)
             self._name = name
-            known = self._all_skills(skills, config)
-            self._pipeline = Pipeline(
-                skills=known,
-                rules=self._rules(config, skills),
+            known = all_skills(self.deployment, skills, config)
+            self._new_pipeline = partial(
+                Pipeline,
+                rules=rules_for(self.deployment, config, known),
                 state=self.state,
                 sandbox=self.deployment.sandbox if self.deployment is not None else None,
                 approver=approver or extensions.approver,
@@ -131,17 +142,8 @@ class Agent:
                 on_event=observed(extensions, self.state, known, self._redactor, self._heard),
                 notify=notifier_of(config, folder) if self.deployment is not None else None,
             )
-            speech = Speech(
-                dialect=dialect or config.model.dialect,
-                prompt=with_fragments(config.agent.prompt if prompt is None else prompt, extensions.fragments),
-                text_calls=config.model.text_calls,
-                tag=config.model.tag,
-                examples=config.model.examples,
-                temperature=config.model.temperature,
-                max_tokens=config.model.max_tokens,
-                context=self._context,
-            )
-            self._interpreter = interpreter_for(self._pipeline.skills, speech)
+            self._pipeline = self._new_pipeline(skills=known)
+            self._choir = Choir(speakers, self._pipeline.skills)
         except BaseException:
             self.close()
             raise
@@ -156,8 +158,17 @@ class Agent:
         """The pipeline that every call of this agent goes through."""
         return self._pipeline
 
+    def shown(self) -> ModelRequest:
+        """Return what the model gets before anybody said a word: the system prompt, examples, and skills."""
+        return self._choir.voices(lambda model: model)[0].interpreter.request(())
+
     def run(
-        self, question: str, *, session: str | None = None, on_event: Callable[[Event], None] | None = None
+        self,
+        question: str,
+        *,
+        session: str | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        **asked: Unpack[Asked],
     ) -> RunResult:
         """Answer `question`, where no event loop runs; else see `arun`.
 
@@ -168,10 +179,15 @@ class Agent:
             StateError: the session cannot be read.
         """
         _no_loop("run")
-        return asyncio.run(self._run_and_disconnect(session, question, on_event))
+        return asyncio.run(self._disconnected(self.arun(question, session=session, on_event=on_event, **asked)))
 
     async def arun(
-        self, question: str, *, session: str | None = None, on_event: Callable[[Event], None] | None = None
+        self,
+        question: str,
+        *,
+        session: str | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        **asked: Unpack[Asked],
     ) -> RunResult:
         """Answer `question` and return what came of it; an endpoint or host that fails is an outcome, too.
 
@@ -181,52 +197,65 @@ class Agent:
             question: what a person says.
             session: id of a session to go on with, or a new id; None for a new session.
             on_event: gets every event as it happens; the model is then asked to stream.
+            asked: the terms of this run alone, which only narrow: `skills` and `without` (names of skills or packs
+                that may be called, or not), `required` (skills without a call of which no answer counts), `first`
+                (`auto`, `required`, `none`, or the skill that the first turn calls), `answer_type` (a pydantic model
+                or other type: the answer has it, as `RunResult.value`).
 
         Raises:
-            UsageError: the id is none, or the session has a run going on.
+            UsageError: the id is none, the session has a run going on, or the terms cannot be kept.
             StateError: the session cannot be read.
         """
-        return await self._alone(self._free(session), question, on_event)
+        return await self._alone(self._free(session), question, on_event, terms_for(self.skills, **asked))
 
-    def resume(self, session: str, *, on_event: Callable[[Event], None] | None = None) -> RunResult:
+    def resume(
+        self, session: str, *, on_event: Callable[[Event], None] | None = None, **asked: Unpack[Asked]
+    ) -> RunResult:
         """Go on with a stored session, where no event loop runs; else see `aresume`. Raises as `aresume`."""
         _no_loop("resume")
-        return asyncio.run(self._run_and_disconnect(session, None, on_event))
+        return asyncio.run(self._disconnected(self.aresume(session, on_event=on_event, **asked)))
 
-    async def aresume(self, session: str, *, on_event: Callable[[Event], None] | None = None) -> RunResult:
+    async def aresume(
+        self, session: str, *, on_event: Callable[[Event], None] | None = None, **asked: Unpack[Asked]
+    ) -> RunResult:
         """Go on with a stored session: one that waited for a sign-off, or was interrupted.
 
         A call that was approved meanwhile runs once, in whichever process comes first; one that was denied is
-        told to the model; one that nobody answered waits on.
+        told to the model; one that nobody answered waits on. A run that was narrowed to some skills has no others.
 
         Raises:
-            UsageError: there is no such session, it has come to its end, or it has a run going on.
+            UsageError: there is no such session, it has come to its end, it has a run going on, or see `arun`.
             StateError: the session cannot be read.
         """
-        saved = self.state.load_session(self._free(session))
-        if saved is None:
-            raise UsageError(f"there is no session {session}", remedy="remit sessions list")
-        if saved.status == "answered" or not saved.transcript:
-            raise UsageError(f"session {session} has come to its end", remedy=f"ask on with --session {session}")
-        return await self._alone(session, None, on_event)
+        terms = terms_for(self.skills, **asked)
+        self._require_unfinished(self._free(session))
+        return await self._alone(session, None, on_event, terms)
 
-    async def _alone(self, session: str, question: str | None, on_event: Callable[[Event], None] | None) -> RunResult:
+    async def _alone(
+        self, session: str, question: str | None, on_event: Callable[[Event], None] | None, terms: Terms
+    ) -> RunResult:
         """Run in a session that no other process has at the same time."""
         emit = on_event or _ignore
         with self.state.leased(session):
             self._running[session] = emit
             try:
-                return await self._observed(self._new_run(session, emit, stream=on_event is not None), question)
+                if question is None:  # another process may have come first, until the lease
+                    self._require_unfinished(session)
+                    terms = terms.within(narrowed_before(self.state, session))
+                run = self._new_run(session, emit, stream=on_event is not None, terms=terms)
+                return await self._observed(run, question)
             finally:
                 del self._running[session]
 
-    async def stream(self, question: str, *, session: str | None = None) -> AsyncIterator[Event]:
+    async def stream(
+        self, question: str, *, session: str | None = None, **asked: Unpack[Asked]
+    ) -> AsyncIterator[Event]:
         """Answer `question`, yielding every event; the last one is `RunEnded` with the result.
 
-        Leaving the loop early cancels the run. Raises as `arun`.
+        Leaving the loop early cancels the run. Takes and raises what `arun` does.
         """
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        run = asyncio.create_task(self.arun(question, session=session, on_event=events.put_nowait))
+        run = asyncio.create_task(self.arun(question, session=session, on_event=events.put_nowait, **asked))
         run.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -243,7 +272,7 @@ class Agent:
 
     async def aclose(self) -> None:
         """Close what this agent opened, and the model's connections on the running event loop."""
-        await self.model.aclose()
+        await self._choir.aclose()
         self.close()
 
     def __enter__(self) -> Agent:
@@ -262,27 +291,30 @@ class Agent:
         """Close it."""
         await self.aclose()
 
-    async def _run_and_disconnect(
-        self, session: str | None, question: str | None, on_event: Callable[[Event], None] | None
-    ) -> RunResult:
+    async def _disconnected(self, running: Awaitable[RunResult]) -> RunResult:
         try:
-            if question is None:
-                return await self.aresume(session or "", on_event=on_event)
-            return await self.arun(question, session=session, on_event=on_event)
+            return await running
         finally:
-            await self.model.aclose()
+            await self._choir.aclose()
 
-    def _new_run(self, session: str, emit: Callable[[Event], None], *, stream: bool) -> Run:
+    def _new_run(self, session: str, emit: Callable[[Event], None], *, stream: bool, terms: Terms) -> Run:
         saved = self.state.load_session(session)
+        caller, seen = self._pipeline, self._telemetry.model
+        if terms.skills is not None:
+            caller = self._new_pipeline(skills=narrowed(self.skills, terms.skills))
+        if terms.skills is None and terms.answer is None:
+            voices = self._choir.voices(seen)
+        else:
+            voices = self._choir.with_terms(caller.skills, terms.answer.instructions if terms.answer else "", seen)
         return Run(
             session=session,
             transcript=Transcript.from_json(saved.transcript if saved is not None else ()),
-            model=self._telemetry.model(self.model),
-            interpreter=self._interpreter,
-            caller=self._pipeline,
+            voices=voices,
+            caller=caller,
             store=Kept(self.state, self._redactor),
             limits=self._limits,
-            context=self._context,
+            terms=terms,
+            instead=self._instead,
             keep_raw=self._keep_raw,
             stream=stream,
             emit=emit,
@@ -308,56 +340,17 @@ class Agent:
             raise UsageError(f"session {session} has a run going on", remedy="wait for it, or use another session")
         return session
 
+    def _require_unfinished(self, session: str) -> None:
+        saved = self.state.load_session(session)
+        if saved is None:
+            raise UsageError(f"there is no session {session}", remedy="remit sessions list")
+        if saved.status == "answered" or not saved.transcript:
+            raise UsageError(f"session {session} has come to its end", remedy=f"ask on with --session {session}")
+
     def _heard(self, event: PipelineEvent) -> None:
         emit = self._running.get(event.call.session)
         if emit is not None and (told := from_pipeline(event)) is not None:
             emit(told)
-
-    def _opened(self, deployment: Deployment | str | Path | None, read_only: ReadOnly) -> Deployment | None:
-        if deployment is None:
-            return None
-        if isinstance(deployment, (str, Path)):
-            from remit.deployment.deployment import Deployment
-
-            opened = Deployment.open(deployment, read_only=read_only)
-            self._closing.append(opened.close)
-            return opened
-        if _STRICTNESS.index(read_only) > _STRICTNESS.index(deployment.read_only):
-            raise UsageError(
-                "the deployment is open with more rights than this agent may have",
-                remedy=f"open it with read_only={read_only!r}",
-            )
-        return deployment
-
-    def _new_state(self) -> State:
-        if self.deployment is not None:
-            state = State(self.deployment.state_folder)
-            self._closing.append(state.close)
-            return state
-        folder = tempfile.mkdtemp(prefix="remit-")
-        state = State(Path(folder))
-        self._closing.append(weakref.finalize(self, _discard, state, folder))
-        return state
-
-    def _all_skills(self, functions: Sequence[Callable[..., Any]], config: Config) -> dict[str, Skill]:
-        skills = dict(self.deployment.skills) if self.deployment is not None else {}
-        if not functions:
-            return skills
-        from remit.local_skills import local_skill, require_allowed
-
-        for function in functions:
-            local = local_skill(function)
-            if local.full in skills:
-                raise UsageError(f"two functions are called {local.name}", remedy='rename one: @skill(name="...")')
-            if self.deployment is not None:
-                require_allowed(local, config.host_skills.allow)
-            skills[local.full] = local
-        return skills
-
-    def _rules(self, config: Config, functions: Sequence[Callable[..., Any]]) -> Rules:
-        if self.deployment is not None:
-            return self.deployment.rules
-        return Rules.load((), config.defaults, skills=self._all_skills(functions, config))
 
 
 def _no_loop(method: str) -> None:
@@ -384,12 +377,13 @@ def _standard() -> Config:
     return Config()
 
 
-def _discard(state: State, folder: str) -> None:
-    try:
-        state.close()
-    except StateError:
-        pass
-    shutil.rmtree(folder, ignore_errors=True)
+def _limits_of(config: Config) -> Limits:
+    own = config.agent
+    return Limits(steps=own.max_steps, tokens=own.max_tokens, seconds=own.max_seconds, cost=own.max_cost)
+
+
+def _instead(fallback: str | Instead | None) -> Instead | None:
+    return (lambda _: fallback) if isinstance(fallback, str) else fallback
 
 
 def _ignore(_: Event) -> None:

@@ -11,7 +11,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.opening import add_folder, add_json, add_read_only, approver, opened, piped, read_only, whole
+from remit.cli.opening import (
+    add_folder,
+    add_json,
+    add_no_extensions,
+    add_read_only,
+    approver,
+    opened,
+    piped,
+    read_only,
+    whole,
+)
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,23 +45,32 @@ examples:
 exit codes: 0 answered, 1 stopped or failed, 3 parked
 """
     parser.add_argument("question", help="what you want to know; - reads standard input")
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="add a text file to the question, as data; again for more",
+    )
     add_model(parser)
     add_json(parser)
     parser.set_defaults(action=run)
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add what `run` and `chat` share."""
+def add_model(parser: argparse.ArgumentParser, *, of_new_session: bool = True) -> None:
+    """Add what `run`, `chat` and `sessions resume` share; only the first two name a session by `--session`."""
     parser.add_argument("--model", help="name of the model, instead of the deployment's")
     parser.add_argument("--base-url", help="OpenAI-compatible endpoint, instead of the deployment's")
     parser.add_argument("--api-key", metavar="REF", help="where its key is kept: env:NAME or file:PATH")
     parser.add_argument("--dialect", help="how the model writes calls: native, auto, tagged, react, ...")
-    parser.add_argument("--session", help="go on with this session")
+    if of_new_session:
+        parser.add_argument("--session", help="go on with this session")
     parser.add_argument("--max-steps", type=int, help="most model turns of a run")
     parser.add_argument("--keep-raw", action="store_true", help="record raw model requests and responses")
     parser.add_argument("--yes-to-writes", action="store_true", help="no sign-off for writes (needs allow_yes)")
     add_folder(parser)
     add_read_only(parser)
+    add_no_extensions(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,13 +80,20 @@ def run(options: argparse.Namespace) -> int:
     question = piped().strip() if options.question == "-" else whole(options.question)
     if not question.strip():
         raise UsageError("the question is empty")
+    attached = [_text_of(name) for name in options.attach]
     session = options.session or secrets.token_hex(8)
     with agent(options, quiet=options.json) as speaker:
         if not options.json:
             tell_of_new_session(speaker, options.session)
         steps = Steps(quiet=options.json)
         try:
-            result = speaker.run(question, session=session, on_event=steps.show)
+            result = speaker.run(
+                question,
+                session=session,
+                on_event=steps.show,
+                attached=attached,
+                own_words=options.question != "-",
+            )
         except KeyboardInterrupt:
             steps.stop()
             screen.warn(saved(session))
@@ -79,6 +105,15 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_CODES[result.status]
 
 
+def _text_of(name: str) -> str:
+    """Read a file that goes with the question."""
+    try:
+        with open(name, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name} cannot be attached: {error}", remedy="name a text file in UTF-8") from error
+
+
 @contextmanager
 def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent]:
     """Open the deployment and an agent in it, as the options of `add_model` say."""
@@ -86,7 +121,7 @@ def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent
     from remit.cli.parsing import checked_dialect, checked_key
 
     with opened(options, quiet=quiet) as deployment:
-        if not (options.model or deployment.config.model.name):
+        if not (options.model or deployment.config.model.name or deployment.config.model.provider):
             raise UsageError(
                 "no model is named", remedy='--model NAME --base-url URL, or name = "..." under [model] in remit.toml'
             )
@@ -96,9 +131,9 @@ def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent
             deployment,
             model=options.model,
             base_url=options.base_url,
-            api_key=checked_key(options.api_key),
+            api_key=checked_key(options.api_key, deployment.extensions.secret_providers),
             dialect=checked_dialect(options.dialect),
-            approver=approver(),
+            approver=deployment.extensions.approver or approver(),
             max_steps=options.max_steps,
             read_only=read_only(options),
             keep_raw=options.keep_raw,
@@ -113,7 +148,7 @@ def notes(options: argparse.Namespace, config: Config) -> Iterator[str]:
         yield "--yes-to-writes does nothing here: the deployment lacks allow_yes = true under [defaults]"
     named = options.base_url or config.model.base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
     key = options.api_key or config.model.api_key or os.environ.get("OPENAI_API_KEY", "").strip()
-    if not named and not key:
+    if not named and not key and not config.model.provider:
         from remit.models.openai import DEFAULT_URL
 
         yield f"no base URL and no API key are configured, so the model is asked at {DEFAULT_URL} without a key"
@@ -159,5 +194,7 @@ def plain(result: RunResult) -> dict[str, Any]:
             for call in result.calls
         ],
         "usage": asdict(result.usage),
+        "cost": result.cost,
+        "model": result.model,
         "session": result.session,
     }

@@ -8,7 +8,15 @@ from typing import Literal
 
 from remit.loop.events import CallFinished, CallProposed, Event
 from remit.loop.ports import Caller
-from remit.loop.wording import CANCELLED_RUNNING, NOT_RUN_CANCELLED, NOT_RUN_FAILED, NOT_RUN_PARKED, NOT_RUN_STOPPED
+from remit.loop.wording import (
+    CANCELLED_RUNNING,
+    LATE_RUNNING,
+    NOT_RUN_CANCELLED,
+    NOT_RUN_FAILED,
+    NOT_RUN_LATE,
+    NOT_RUN_PARKED,
+    NOT_RUN_STOPPED,
+)
 from remit.values import Call, Result
 
 
@@ -36,14 +44,21 @@ class Round:
             await self._in_order(calls)
         return self.results(cancelled=False)
 
-    def results(self, *, cancelled: bool) -> tuple[Result, ...]:
-        """Return a result for each call: its own, or one that says why there is none."""
-        return tuple(self._done.get(call.id) or self._without(call, cancelled=cancelled) for call in self._calls)
+    def results(self, *, cancelled: bool, late: bool = False) -> tuple[Result, ...]:
+        """Return a result for each call: its own, or one that says why there is none.
 
-    def _without(self, call: Call, *, cancelled: bool) -> Result:
+        Args:
+            cancelled: the round was cancelled; else the host failed.
+            late: because the time of the run was up.
+        """
+        return tuple(self._done.get(call.id) or self._without(call, cancelled, late) for call in self._calls)
+
+    def _without(self, call: Call, cancelled: bool, late: bool) -> Result:
         if not cancelled:
             return not_run(call, NOT_RUN_FAILED, "failed")
-        return not_run(call, CANCELLED_RUNNING if call.id in self._started else NOT_RUN_CANCELLED, "cancelled")
+        if call.id in self._started:
+            return not_run(call, LATE_RUNNING if late else CANCELLED_RUNNING, "cancelled")
+        return not_run(call, NOT_RUN_LATE if late else NOT_RUN_CANCELLED, "cancelled")
 
     def _reads(self, call: Call) -> bool:
         skill = self._caller.skills.get(call.skill)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from remit.models.estimate import tokens
 from remit.models.protocol import Message
-
-BYTES_PER_TOKEN = 3
-"""An estimate on the safe side: about 4 for English, 3 for Chinese (one character)."""
 
 ROOM = 8
 """The part of a context that is kept for a reply whose limit is not known: one in so many."""
@@ -23,11 +21,6 @@ class Fitted:
     messages: tuple[Message, ...]
     left_out: int = 0
     tokens: int = 0
-
-
-def tokens(message: Message) -> int:
-    """Return an estimate of the tokens of `message`."""
-    return len(message.wire) // BYTES_PER_TOKEN + 1
 
 
 def fit(messages: Sequence[Message], budget: int | None) -> Fitted:

@@ -56,7 +56,7 @@ class TextDelta(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnRetried(Event):
-    """The endpoint failed and is asked again after `wait` seconds; text of this turn so far is void."""
+    """The endpoint failed; it or another one is asked after `wait` seconds; text of this turn so far is void."""
 
     step: int
     reason: str
@@ -74,6 +74,8 @@ class TurnEnded(Event):
         usage: tokens of this turn.
         duration: seconds.
         notes: what was odd about the reply.
+        model: name of the model that answered: another one than usual where that is down.
+        cost: of this turn; None where no price is known.
     """
 
     step: int
@@ -82,6 +84,8 @@ class TurnEnded(Event):
     usage: Usage
     duration: float
     notes: tuple[str, ...] = ()
+    model: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,11 +22,12 @@ from remit.dialects import (
 from remit.dialects.findings import EMPTY
 from remit.errors import UsageError
 from remit.loop.brevity import Form, bare, first_sentence, longest_that_fits
-from remit.loop.context import ROOM, tokens
+from remit.loop.context import ROOM
 from remit.loop.interpreter import Heard, Names, offered, tells_of_cut
 from remit.loop.prompt import system_prompt
 from remit.loop.shots import shots
-from remit.loop.wording import ANSWER_NOW, CALL_AGAIN
+from remit.loop.wording import ANSWER_NOW, CALL_AGAIN, CALL_FIRST, CALL_REQUIRED
+from remit.models.estimate import tokens
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
 from remit.models.wire import wire_schema
 from remit.skills import Skill
@@ -86,8 +87,8 @@ class TextInterpreter:
         """Return an estimate of the tokens of system prompt, skills and examples, with room for the reply."""
         return self._fixed
 
-    def request(self, messages: Sequence[Message], *, closing: bool = False) -> ModelRequest:
-        """Return the request that shows `messages` in the dialect.
+    def request(self, messages: Sequence[Message], *, closing: bool = False, choice: str = "") -> ModelRequest:
+        """Return the request that shows `messages` in the dialect, see `Interpreter`.
 
         Where the model may only answer, nothing in it shows how a call is written: no skills, no
         examples, and of the calls so far only what came back.
@@ -96,7 +97,8 @@ class TextInterpreter:
             shown = (self._plain_head, *self._in_plain_words(messages))
         else:
             head = self._head_after_cut if tells_of_cut(messages) else self._head
-            shown = (*head, *self._written([*messages, *self._reminder(messages)], self._text))
+            due = (*self._reminder(messages), *self._due(choice))
+            shown = (*head, *self._written([*messages, *due], self._text))
         return ModelRequest(
             messages=shown,
             stop=self._stop,
@@ -191,6 +193,12 @@ class TextInterpreter:
             asked = next((m.content for m in reversed(messages) if m.origin == "person" and m.role == "user"), "")
             text = wording.format(question=asked[:LONGEST_REMINDER])
             yield Message(role="user", content=text, origin="loop")
+
+    def _due(self, choice: str) -> Iterable[Message]:
+        """Yield that a call is due: there is no other way to force one."""
+        if choice:
+            words = CALL_FIRST if choice == "required" else CALL_REQUIRED.format(names=self.names.wire(choice))
+            yield Message(role="user", content=words, origin="loop")
 
     def _text(self, message: Message, calls: Mapping[str, ToolCall]) -> str:
         if message.role == "tool":

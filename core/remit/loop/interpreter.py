@@ -56,8 +56,14 @@ class Interpreter(Protocol):
         """Return an estimate of the tokens that every request has: system prompt, skills, examples."""
         ...
 
-    def request(self, messages: Sequence[Message], *, closing: bool = False) -> ModelRequest:
-        """Return the request that shows `messages` to the model; `closing` lets it only answer."""
+    def request(self, messages: Sequence[Message], *, closing: bool = False, choice: str = "") -> ModelRequest:
+        """Return the request that shows `messages` to the model.
+
+        Args:
+            messages: of the transcript.
+            closing: the model may only answer.
+            choice: `required` or the full name of a skill, where it must call one; empty leaves it to the model.
+        """
         ...
 
     def listen(self) -> Callable[[str], str]:

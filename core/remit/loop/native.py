@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from remit.loop.brevity import Form, bare, first_sentence, longest_that_fits
-from remit.loop.context import BYTES_PER_TOKEN, ROOM, tokens
+from remit.loop.context import ROOM
 from remit.loop.interpreter import Heard, Names, offered, split_reasoning, tells_of_cut
 from remit.loop.prompt import system_prompt
+from remit.models.estimate import BYTES_PER_TOKEN, tokens
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, tool_wire
 from remit.models.wire import wire_schema
 from remit.skills import Skill
@@ -48,8 +49,8 @@ class NativeInterpreter:
         """Return an estimate of the tokens of system prompt and skills, with room for the reply."""
         return self._fixed
 
-    def request(self, messages: Sequence[Message], *, closing: bool = False) -> ModelRequest:
-        """Return the request that shows `messages` to the model.
+    def request(self, messages: Sequence[Message], *, closing: bool = False, choice: str = "") -> ModelRequest:
+        """Return the request that shows `messages` to the model, see `Interpreter`.
 
         The skills stay in it when the model may only answer: endpoints want to know them where the
         messages hold calls, and can go on with the beginning that they have read.
@@ -57,10 +58,15 @@ class NativeInterpreter:
         return ModelRequest(
             messages=(self._system, *messages),
             tools=self._all_tools if tells_of_cut(messages) else self._tools,
-            tool_choice="none" if closing and self._tools else "",
+            tool_choice=self._choice(closing, choice) if self._tools else "",
             temperature=self._temperature,
             max_tokens=self._max_tokens,
         )
+
+    def _choice(self, closing: bool, choice: str) -> str:
+        if closing:
+            return "none"
+        return self.names.wire(choice) if choice and choice != "required" else choice
 
     def listen(self) -> Callable[[str], str]:
         """Return a filter that holds back a reply that, as a whole, may be a call or opens with reasoning."""

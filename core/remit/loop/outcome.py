@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from remit.models.protocol import Usage
+from remit.models.protocol import ModelReply, Usage
 from remit.values import Result
 
 RunStatus = Literal["answered", "stopped", "parked", "failed"]
@@ -18,7 +19,8 @@ class RunResult:
     """What came of a question.
 
     Attributes:
-        answer: the answer; for any status but `answered`, the last that the model said, or empty.
+        answer: the answer; for any status but `answered`, the last that the model said, or empty; for `failed`
+            what the deployment wants to be said then, if it has something.
         status: see `RunStatus`.
         stop_reason: why it is not `answered`, one sentence; empty for `answered`.
         steps: model turns.
@@ -26,6 +28,9 @@ class RunResult:
         usage: tokens of all turns; None in it where an endpoint did not say.
         session: id to go on with.
         remedy: what a person can do about a failure; empty when there is nothing to add.
+        value: the answer as the type that was asked for; None where none was, or for another status.
+        cost: of all turns; None where the price of one is not known.
+        model: name of the model that answered last; empty when none did.
     """
 
     answer: str
@@ -36,3 +41,42 @@ class RunResult:
     usage: Usage = field(default_factory=Usage)
     session: str = ""
     remedy: str = ""
+    value: Any = None
+    cost: float | None = None
+    model: str = ""
+
+
+Instead = Callable[[RunResult], str]
+"""Makes the answer of a run that failed from what came of it."""
+
+
+def with_instead(result: RunResult, instead: Instead | None) -> RunResult:
+    """Return the result of a failed run with what is to be said then; one that cannot say it leaves all as it is."""
+    if instead is None:
+        return result
+    try:
+        return replace(result, answer=str(instead(result)))
+    except Exception as error:
+        said = f"the answer for failures could not be made: {type(error).__name__}: {error}"
+        return replace(result, stop_reason=f"{result.stop_reason}; {said}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """What the turns of a run took so far.
+
+    Attributes:
+        usage: tokens.
+        cost: None where the price of a turn is not known, or there was none yet.
+        model: name of the last model that answered.
+    """
+
+    usage: Usage = field(default_factory=lambda: Usage(input_tokens=0, output_tokens=0))
+    cost: float | None = None
+    model: str = ""
+
+    def plus(self, reply: ModelReply, model: str) -> Tally:
+        """Return this with one turn more."""
+        known = self.cost if self.model else 0.0
+        cost = None if known is None or reply.cost is None else known + reply.cost
+        return Tally(usage=self.usage + reply.usage, cost=cost, model=model)

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from asyncio import timeout
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from remit.errors import ModelError, RemitError
+from remit.errors import RemitError
 from remit.loop.acting import Round, not_run
-from remit.loop.context import Fitted, fit
-from remit.loop.events import (
-    Event,
-    RunEnded,
-    RunStarted,
-    TextDelta,
-    Told,
-    TurnEnded,
-    TurnRetried,
-    TurnStarted,
-)
+from remit.loop.asking import Asking, Turn, Wanted
+from remit.loop.budget import Budget, out_of_time
+from remit.loop.events import Event, RunEnded, RunStarted, Told, TurnEnded
+from remit.loop.finishing import Finishing, is_echo
 from remit.loop.guards import Guards, Limits
-from remit.loop.interpreter import Heard, Interpreter
-from remit.loop.outcome import RunResult, RunStatus
+from remit.loop.interpreter import Heard
+from remit.loop.outcome import Instead, RunResult, RunStatus, Tally, with_instead
 from remit.loop.ports import Caller, Store
+from remit.loop.recorded import run_body, turn_body, turn_said
 from remit.loop.sources import Sources
+from remit.loop.terms import FREE, Terms
 from remit.loop.transcript import Transcript
+from remit.loop.voices import Voice
 from remit.loop.wording import CLOSING, CUT, EMPTY, NOT_RUN_CLOSED, PARTLY, UNREADABLE
-from remit.models.protocol import Model, ModelDelta, ModelReply, ModelRequest, ToolCall, Usage
+from remit.models.estimate import estimated
+from remit.models.protocol import ModelReply, ToolCall
+from remit.skills import RESERVED_PACK
 from remit.values import Call, Result
 from remit_sandbox.errors import SandboxError
-
-ECHO = 20
-"""Characters from which on a reply that stands in the loop's own words is no answer."""
 
 RunState = Literal["thinking", "acting", "answered", "stopped", "parked", "failed"]
 
@@ -45,12 +40,12 @@ class Run:
     Attributes:
         session: the session's id.
         transcript: the session's messages; the run adds to them.
-        model: who is asked.
-        interpreter: how it is spoken to.
+        voices: who is asked, and how; the first one, and the others in its place when it is down.
         caller: who makes the calls.
         store: where the session and the records go.
         limits: when the run is ended.
-        context: tokens that fit into the model; None for all there is.
+        terms: what this run asks for beside an answer.
+        instead: makes the answer of a run that failed; None for the last that the model said.
         keep_raw: keep request and response of every turn as records.
         stream: ask the endpoint to stream, and emit `TextDelta`.
         emit: gets every event.
@@ -58,29 +53,39 @@ class Run:
 
     session: str
     transcript: Transcript
-    model: Model
-    interpreter: Interpreter
+    voices: Sequence[Voice]
     caller: Caller
     store: Store
     limits: Limits = field(default_factory=Limits)
-    context: int | None = None
+    terms: Terms = FREE
+    instead: Instead | None = None
     keep_raw: bool = False
     stream: bool = False
     emit: Callable[[Event], None] = lambda _: None
     steps: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._guards = Guards(self.limits)
+        self.names = self.voices[0].interpreter.names
+        self._guards = Guards(self.limits, reads=self._reads)
+        self._budget = Budget(self.limits)
+        self._finishing = Finishing(self.terms, most_promises=self.limits.promises, shown=self.names.wire)
+        self._asking = Asking(
+            self.voices,
+            session=self.session,
+            emit=self.emit,
+            record=self._record,
+            keep_raw=self.keep_raw,
+            stream=self.stream,
+        )
         self._sources = Sources()
-        self._usage = Usage(input_tokens=0, output_tokens=0)
+        self._tally = Tally()
         self._results: list[Result] = []
         self._asked: list[Call] = []
         self._said = ""
         self._after_round = ""
-        self._closing = ""
+        self._closing = "no skill may be called first" if self.terms.first == "none" else ""
         self._outcome: tuple[RunStatus, str] | None = None
         self._remedy = ""
-        self._listen()
 
     @property
     def state(self) -> RunState:
@@ -94,7 +99,7 @@ class Run:
 
         Faults of the host and of the model's endpoint are an outcome (`failed`), no exception.
         """
-        self.transcript.question(question)
+        self.transcript.question(question, attached=self.terms.attached, own_words=self.terms.own_words)
         return await self._until_outcome(question)
 
     async def resume(self) -> RunResult:
@@ -109,10 +114,9 @@ class Run:
     async def _until_outcome(self, question: str) -> RunResult:
         self.emit(RunStarted(session=self.session, question=question))
         try:
-            begun = {"model": self.model.name} | ({} if question else {"resumed": True})
+            begun = run_body(self.voices[0].model.name, self.terms, resumed=not question)
             self._record("run.started", begun, {"question": question})
-            while self._outcome is None:
-                await self.step()
+            await self._in_time()
         except (RemitError, SandboxError) as error:
             self._remedy = getattr(error, "remedy", "")
             self._end("failed", getattr(error, "message", "") or str(error))
@@ -125,6 +129,18 @@ class Run:
             raise
         return self._finish()
 
+    async def _in_time(self) -> None:
+        """Make steps until there is an outcome; when the time is up, what is running is cancelled."""
+        seconds = self.limits.seconds
+        try:
+            async with timeout(seconds) as limit:
+                while self._outcome is None:
+                    await self.step()
+        except TimeoutError:
+            if seconds is None or not limit.expired():
+                raise
+            self._end("stopped", out_of_time(seconds))
+
     async def step(self) -> None:
         """Make the next transition: ask the model, or make the calls that it asked for."""
         if self.state == "acting":
@@ -136,61 +152,45 @@ class Run:
         limit = self.limits.steps
         if self.steps >= limit:
             return self._end("stopped", self._closing or f"the step limit of {limit} is reached")
+        room, reason = self._budget.room()
+        if room == "none":
+            return self._end("stopped", reason)
         self.steps += 1
-        if self.steps == limit and self._results and not self._closing:
-            self._close(f"the step limit of {limit} is reached")
-        fitted = self._fitted()
-        request = self.interpreter.request(fitted.messages, closing=bool(self._closing))
-        self.emit(
-            TurnStarted(
-                session=self.session,
-                step=self.steps,
-                messages=len(request.messages),
-                left_out=fitted.left_out,
-                tokens=fitted.tokens + self.interpreter.fixed_tokens(),
-            )
+        if self.steps == limit:
+            room, reason = "one more", f"the step limit of {limit} is reached"
+        if room == "one more" and self._results and not self._closing:
+            self._close(reason)
+        self._budget.begin()
+        turn = await self._asking.ask(self.transcript.messages, self._wanted())
+        counted = self.limits.tokens is not None
+        self._budget.took(estimated(turn.request, turn.reply) if counted else turn.reply.usage, turn.reply.cost)
+        self._tally = self._tally.plus(turn.reply, turn.model)
+        self._heard(turn)
+        return self._go_on(turn.reply, turn.heard)
+
+    def _wanted(self) -> Wanted:
+        answer, may_call = self.terms.answer, self._may_call
+        plain = answer is not None and (self._finishing.repairing or not may_call)
+        first = self.terms.first if may_call and not self._results and self.terms.first not in ("auto", "none") else ""
+        return Wanted(
+            step=self.steps,
+            closing=bool(self._closing),
+            choice=first,
+            schema=answer.schema if answer is not None and plain else None,
         )
-        started = time.perf_counter()
-        reply = await self._ask(request)
-        heard = self.interpreter.hear(reply)
-        self._usage += reply.usage
-        self._heard(reply, heard, time.perf_counter() - started)
-        return self._go_on(reply, heard)
 
-    def _fitted(self) -> Fitted:
-        fixed = self.interpreter.fixed_tokens()
-        return fit(self.transcript.messages, None if self.context is None else max(0, self.context - fixed))
+    @property
+    def _may_call(self) -> bool:
+        """Whether the model is offered skills and may call them."""
+        return not self._closing and any(skill.pack != RESERVED_PACK for skill in self.caller.skills.values())
 
-    async def _ask(self, request: ModelRequest) -> ModelReply:
-        self._listen()
-        try:
-            return await self.model.complete(request, on_delta=self._delta if self.stream else None)
-        except ModelError as error:
-            if self.keep_raw:
-                messages = [message.to_json() for message in request.messages]
-                self._record("turn.request", {}, {"messages": messages})
-            self._record("turn.reply", {"model": self.model.name, "failed": True}, {"error": error.message})
-            raise
-
-    def _heard(self, reply: ModelReply, heard: Heard, duration: float) -> None:
+    def _heard(self, turn: Turn) -> None:
+        reply, heard = turn.reply, turn.heard
         if heard.text.strip():
             self._said = heard.text
-        body: dict[str, Any] = {
-            "model": reply.model or self.model.name,
-            "finish": reply.finish,
-            "calls": [call.name for call in heard.calls],
-            "notes": list(reply.notes),
-            "input_tokens": reply.usage.input_tokens,
-            "output_tokens": reply.usage.output_tokens,
-            "duration": duration,
-        }
-        said: dict[str, Any] = {"text": heard.text, "errors": list(heard.errors)}
         if self.keep_raw:
             self._record("turn.request", {}, {"raw": reply.sent.decode("utf-8", "replace")})
-            said |= {"text": reply.text, "raw": reply.received.decode("utf-8", "replace")}
-        self._record("turn.reply", body, said)
-        if self.stream and heard.text.startswith(self._shown):
-            self._show(heard.text[len(self._shown) :])
+        self._record("turn.reply", turn_body(turn), turn_said(turn, raw=self.keep_raw))
         self.emit(
             TurnEnded(
                 session=self.session,
@@ -198,8 +198,10 @@ class Run:
                 text=heard.text,
                 calls=len(heard.calls),
                 usage=reply.usage,
-                duration=duration,
+                duration=turn.duration,
                 notes=reply.notes,
+                model=turn.model,
+                cost=reply.cost,
             )
         )
 
@@ -216,12 +218,24 @@ class Run:
             own = self.transcript.reply(heard.text, heard.calls, reasoning=heard.reasoning)
             self._asked = [self._call(id_.id, call) for id_, call in zip(own, heard.calls, strict=True)]
             return self._save(durable=any(map(self._changes, self._asked)))
-        if heard.errors:
+        if heard.errors and not self._finishing.fits(heard.text or reply.text):
             return self._unreadable(reply, heard)
-        if not heard.text.strip() or self._is_echo(heard.text):
+        if not heard.text.strip() or is_echo(heard.text, self.transcript.messages[-1]):
             return self._empty(reply)
         self._keep_text(heard)
-        return self._end("answered", "")
+        return self._finish_or_object(heard.text)
+
+    def _finish_or_object(self, text: str) -> None:
+        """Take words as the answer, unless they promise something, lack a call, or have not the type asked for."""
+        called = {result.skill for result in self._results}
+        objection = self._finishing.judge(text, called=called, may_call=self._may_call)
+        if objection is None:
+            return self._end("answered", "")
+        if not self._guards.strike(objection.kind, objection.most):
+            return self._tell(objection.note)
+        if objection.helpless:
+            return self._close_or_stop(objection.reason)
+        return self._end("stopped", objection.reason)
 
     def _cut(self, heard: Heard) -> None:
         """Handle a reply that ended at the output limit: nothing of it runs; text alone is an answer, in part."""
@@ -263,11 +277,6 @@ class Run:
         again = self.transcript.messages[-1].content == EMPTY[0]
         return self._tell(EMPTY[again] + (f" ({'; '.join(reply.notes)})" if reply.notes else ""))
 
-    def _is_echo(self, text: str) -> bool:
-        """Say whether a reply is only what the loop told the model before: small models repeat that."""
-        last = self.transcript.messages[-1]
-        return last.role == "user" and last.origin == "loop" and text.strip() in last.content and len(text) >= ECHO
-
     def _keep_text(self, heard: Heard) -> None:
         if heard.text.strip():
             self.transcript.reply(heard.text, reasoning=heard.reasoning)
@@ -279,7 +288,7 @@ class Run:
             results = await making.run(self._asked)
         except BaseException as error:
             cancelled = not isinstance(error, Exception)
-            self._take(making.results(cancelled=cancelled))
+            self._take(making.results(cancelled=cancelled, late=self._budget.late))
             raise
         self._take(results)
         self._judge(asked, results)
@@ -288,7 +297,7 @@ class Run:
         """Return what the pipeline gets: the arguments exactly as written, under the id of the transcript."""
         return Call(
             id=id_,
-            skill=self.interpreter.names.full(call.name),
+            skill=self.names.full(call.name),
             arguments=call.arguments,
             session=self.session,
             step=self.steps,
@@ -297,12 +306,16 @@ class Run:
         )
 
     def _changes(self, call: Call) -> bool:
-        skill = self.caller.skills.get(call.skill)
-        return skill is not None and skill.effect != "read"
+        return call.skill in self.caller.skills and not self._reads(call.skill)
+
+    def _reads(self, name: str) -> bool:
+        skill = self.caller.skills.get(name)
+        return skill is not None and skill.effect == "read"
 
     def _take(self, results: tuple[Result, ...]) -> None:
         for result in results:
-            self.transcript.result(result.text, status=result.status, labels=result.labels)
+            made = isinstance(result.value, (dict, list))
+            self.transcript.result(result.text, status=result.status, labels=result.labels, structured=made)
         self._results += results
 
     def _judge(self, asked: tuple[ToolCall, ...], results: tuple[Result, ...]) -> None:
@@ -322,25 +335,6 @@ class Run:
         self._after_round = ""
         self._save(durable=False)
 
-    def _delta(self, delta: ModelDelta) -> None:
-        match delta.kind:
-            case "retry":
-                self._listen()
-                self.emit(TurnRetried(session=self.session, step=self.steps, reason=delta.text, wait=delta.wait))
-            case "reasoning":
-                self.emit(TextDelta(session=self.session, step=self.steps, text=delta.text, reasoning=True))
-            case "text":
-                self._show(self._filter(delta.text))
-
-    def _listen(self) -> None:
-        self._filter = self.interpreter.listen()
-        self._shown = ""
-
-    def _show(self, text: str) -> None:
-        if text:
-            self._shown += text
-            self.emit(TextDelta(session=self.session, step=self.steps, text=text))
-
     def _tell(self, text: str) -> None:
         self.transcript.note(text)
         self.emit(Told(session=self.session, step=self.steps, text=text))
@@ -349,24 +343,32 @@ class Run:
         self._outcome = (status, reason)
 
     def _finish(self) -> RunResult:
-        status, reason = self._outcome or ("failed", "")
+        result = self._result(*(self._outcome or ("failed", "")))
         try:
-            self._record("run.ended", {"status": status}, {"reason": reason, "answer": self._said})
+            self._record(
+                "run.ended", {"status": result.status}, {"reason": result.stop_reason, "answer": result.answer}
+            )
             self._save()
         except RemitError as error:
-            status, reason = "failed", f"{reason}; {error.message}".removeprefix("; ")
+            result = self._result("failed", f"{result.stop_reason}; {error.message}".removeprefix("; "))
+        self.emit(RunEnded(session=self.session, result=result))
+        return result
+
+    def _result(self, status: RunStatus, reason: str) -> RunResult:
         result = RunResult(
             answer=self._said,
             status=status,
             stop_reason=reason,
             steps=self.steps,
             calls=tuple(self._results),
-            usage=self._usage,
+            usage=self._tally.usage,
             session=self.session,
             remedy=self._remedy,
+            value=self._finishing.value if status == "answered" else None,
+            cost=self._tally.cost,
+            model=self._tally.model,
         )
-        self.emit(RunEnded(session=self.session, result=result))
-        return result
+        return with_instead(result, self.instead) if status == "failed" else result
 
     def _save(self, *, durable: bool = True) -> None:
         """Save the session: on the disk before calls that change something, and at the end of the run.

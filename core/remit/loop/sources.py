@@ -28,9 +28,21 @@ class Sources:
             self._taken += 1
             self._names |= {call.id: call.name for call in message.calls}
             if message.origin == "person":
-                self.ledger.hear(message.content)
+                own = len(message.content) - message.attached
+                self.ledger.hear(message.content[:own])
+                if message.attached:
+                    self._attached(message.content[own:], number)
             elif message.role == "tool":
                 skill = self._names.get(message.call_id, "a skill").replace("__", ".", 1)
                 labels = frozenset(message.labels)
-                self.ledger.read(message.content, skill=skill, call=message.call_id, labels=labels)
+                self.ledger.read(
+                    message.content,
+                    skill=skill,
+                    call=message.call_id,
+                    labels=labels,
+                    structured=message.structured,
+                )
         return self.ledger
+
+    def _attached(self, text: str, number: int) -> None:
+        self.ledger.read(text, skill="an attachment", call=f"message {number}", labels=frozenset({"untrusted"}))

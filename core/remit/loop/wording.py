@@ -36,3 +36,13 @@ CLOSING = (
 ANSWER_NOW = "If that is enough, answer in plain words now. The question was: {question}"
 
 CALL_AGAIN = "A call was not run. Write it again, with the mistake mended. The question was: {question}"
+
+LATE_RUNNING = "Cancelled while it was running, because the time of the run was up; whether it took effect is unknown."
+
+NOT_RUN_LATE = "Not run: the time of the run was up."
+
+PROMISED = "You said what you would do, but called no skill. Call it now, or answer in plain words from what you have."
+
+CALL_FIRST = "Do not answer yet. Call one of your skills first."
+
+CALL_REQUIRED = "Do not answer yet. Call this first: {names}."

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from remit.errors import ModelError
+from remit.errors import EndpointDown, ModelError
 from remit.models.assemble import Assembler
 from remit.models.keys import resolve_key, why_no_key
 from remit.models.protocol import ModelDelta, ModelReply, ModelRequest, OnDelta, ToolSpec, encode, tool_wire
@@ -90,8 +90,8 @@ class OpenAIModel:
         """Answer `request`; with `on_delta` the endpoint is asked to stream.
 
         Raises:
-            ModelError: the endpoint cannot be reached, refuses, or answers what cannot be read,
-                also after the retries. The message shows the URL, the status and its own words.
+            EndpointDown: the endpoint cannot be reached, or fails each time that it is asked again.
+            ModelError: it refuses, or answers what cannot be read. Both show the URL, the status and its own words.
         """
 
         def on_pause(reason: str, wait: float) -> None:
@@ -102,7 +102,7 @@ class OpenAIModel:
             return await self._retries.run(lambda: self._attempt(request, on_delta), on_pause)
         except Again as error:
             tries = f" (tried {self._retries.attempts} times)" if self._retries.attempts > 1 else ""
-            raise ModelError(f"{error}{tries}", remedy=error.remedy) from error.__cause__
+            raise EndpointDown(f"{error}{tries}", remedy=error.remedy) from error.__cause__
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -168,6 +168,8 @@ class OpenAIModel:
             options["max_completion_tokens" if late else "max_tokens"] = request.max_tokens
         if request.tool_choice and request.tools:
             options["tool_choice"] = _choice(request.tool_choice)
+        if request.answer_schema is not None:
+            options["response_format"] = _format(request.answer_schema)
         if stream:
             options |= {"stream": True, "stream_options": {"include_usage": True}}
         return {name: value for name, value in options.items() if name not in self._left_out}
@@ -324,6 +326,10 @@ def _choice(choice: str) -> Any:
     if choice in ("auto", "none", "required"):
         return choice
     return {"type": "function", "function": {"name": choice}}
+
+
+def _format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
 
 def _kind(error: Exception) -> str:

@@ -46,6 +46,9 @@ class Message:
         call_id: the call that a `tool` message answers.
         status: how that call ended (`remit.values.Status`).
         reasoning: what the model thought aloud; kept apart and never sent back.
+        labels: of a result: `untrusted`, `private`.
+        attached: of a person's message, how many characters at its end were pasted or attached: no words of theirs.
+        structured: a result is an object or a list that the skill's code made, not a text.
     """
 
     role: Role
@@ -55,6 +58,9 @@ class Message:
     call_id: str = ""
     status: str = ""
     reasoning: str = ""
+    labels: tuple[str, ...] = ()
+    attached: int = 0
+    structured: bool = False
 
     @cached_property
     def wire(self) -> bytes:
@@ -88,6 +94,7 @@ class Message:
         known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
         if known["role"] not in ("system", "user", "assistant", "tool"):
             raise ValueError(f"unknown role {known['role']!r}")
+        known["labels"] = tuple(known.get("labels", ()))
         known["calls"] = tuple(ToolCall(**call) for call in known.get("calls", ()))
         return cls(**known)
 
@@ -113,6 +120,7 @@ class ModelRequest:
         stop: texts at which the model must stop.
         temperature: None leaves it to the endpoint.
         max_tokens: most tokens of the reply; None leaves it to the endpoint.
+        answer_schema: JSON Schema that a reply in text has to fit; None for any text.
     """
 
     messages: tuple[Message, ...]
@@ -121,6 +129,7 @@ class ModelRequest:
     stop: tuple[str, ...] = ()
     temperature: float | None = 0.0
     max_tokens: int | None = None
+    answer_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +169,7 @@ class ModelReply:
         usage: tokens.
         model: the name that the endpoint gives itself.
         notes: what was odd about the reply and how it was read, one line each.
+        cost: of this reply, None where no price is known.
         sent: the request's body as sent; empty where nothing was sent anywhere.
         received: the answer's body as received.
     """
@@ -171,6 +181,7 @@ class ModelReply:
     usage: Usage = field(default_factory=Usage)
     model: str = ""
     notes: tuple[str, ...] = ()
+    cost: float | None = None
     sent: bytes = field(default=b"", repr=False)
     received: bytes = field(default=b"", repr=False)
 

@@ -9,8 +9,11 @@ from typing import Any
 SHOWN = 400
 """Most characters of an endpoint's own words that a message shows."""
 
-OPTIONAL = ("temperature", "stop", "stream_options", "max_tokens", "tool_choice")
+OPTIONAL = ("response_format", "temperature", "stop", "stream_options", "max_tokens", "tool_choice")
 """Fields that some models refuse; a request goes without them when one does."""
+
+_FORMAT = re.compile(r"response.?format|json.?schema|structured.?output|grammar")
+"""What refusals of `response_format` speak of; few servers name the field, and many take none beside tools."""
 
 
 def own_words(body: bytes, *, secret: str | None = None) -> str:
@@ -34,6 +37,8 @@ def refused_field(body: bytes, sent: frozenset[str]) -> str | None:
     for name in OPTIONAL:
         if name not in sent:
             continue
+        if name == "response_format" and (_FORMAT.search(message) or _FORMAT.search(str(param))):
+            return name
         if param == name or (name in message and re.search(r"unsupported|not support|unrecogni|unknown", message)):
             return name
     return None
