@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
-from benchmarks import calculation, cells, dialects, discovery, log, many_cells, python_engine, rights, startup, verdicts
+from benchmarks import (
+    calculation,
+    cells,
+    dialects,
+    discovery,
+    log,
+    many_cells,
+    python_engine,
+    rights,
+    startup,
+    verdicts,
+)
 
 if __name__ == "__main__":
-    for benchmark in (startup, discovery, cells, rights, many_cells, calculation, python_engine, dialects, log, verdicts):
+    for benchmark in (
+        startup,
+        discovery,
+        cells,
+        rights,
+        many_cells,
+        calculation,
+        python_engine,
+        dialects,
+        log,
+        verdicts,
+    ):
         benchmark.main([])
         print()

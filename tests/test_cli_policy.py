@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remit.cli.main import run
-from tests.command import remit
+from tests.in_process import remit
 
 RULES = """
 [[rule]]
@@ -54,6 +54,9 @@ def test_a_verdict_is_explained_step_by_step(place: Path, capsys: pytest.Capture
     assert answer(capsys, "explain", "calc.evaluate", '{"expression": "1+2"}')["verdict"] == "allow"
     assert run(["policy", "explain", "calc.evaluate", '{"expression": "1+1"}']) == 0
     assert "One and one is known" in capsys.readouterr().out
+    assert run(["policy", "explain", "files.write_file", '{"path": "a.txt", "content": ""}']) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown.count("        [[rule]]") == 1 and sum("next: " in line for line in shown) == 1
 
 
 def test_what_does_not_fit_is_wrong_usage(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +139,13 @@ def test_expected_verdicts_are_compared(place: Path, tmp_path: Path, capsys: pyt
     cases.write_text(CASES)
     found = answer(capsys, "test", str(cases), expect=1)
     assert (found["cases"], [one["case"] for one in found["wrong"]]) == (3, ["wrong on purpose"])
+    misspelt = '[[case]]\nskill = "calc.evalute"\nverdict = "allow"\n'
+    cases.write_text(misspelt + CASES)
+    found = answer(capsys, "test", str(cases), expect=1)
+    assert [one["case"] for one in found["wrong"]] == ["case 1 (calc.evalute)", "wrong on purpose"]
+    assert "did you mean calc.evaluate?" in found["wrong"][0]["reason"]
+    assert run(["policy", "test", str(cases)]) == 1
+    assert "case 1 (calc.evalute): expected allow, and no skill" in capsys.readouterr().out
     lines = tmp_path / "cases.jsonl"
     lines.write_text('{"skill": "calc.evaluate", "arguments": {"expression": "2"}, "verdict": "allow"}\n')
     assert answer(capsys, "test", str(lines)) == {"cases": 1, "wrong": []}

@@ -292,5 +292,14 @@ def test_a_block_to_copy_comes_last_in_a_remedy() -> None:
     writes = replace(MAIL, effect="write", impact=frozenset({"destroy"}))
     found = verdict({"to": []}, {"verdict": "deny", "match": {"skill": "mail.send"}}, skill=writes, write="deny")
     lines = found.remedy.splitlines()
-    assert lines.index("add to remit.toml, then run `remit trust`:") == len(lines) - 5
-    assert any(line.startswith("a person must agree") for line in lines[:-5])
+    assert lines.index("add to remit.toml, then run `remit apply`:") == 1
+    assert lines[-1].startswith("then: a person must agree")
+
+
+def test_what_lifts_a_refusal_comes_first_and_the_rest_only_after_it() -> None:
+    refusing = {"id": "no", "verdict": "deny", "match": {"skill": "mail.send"}}
+    denied = verdict({"to": []}, refusing).remedy.splitlines()
+    assert 'id = "no"' in denied[0] and "then: " not in denied[0]
+    assert denied[1].startswith("then: run it on a terminal and answer")
+    assert not verdict({"to": []}).remedy.startswith("then: ")
+    assert verdict({"to": []}, refusing, external="allow").remedy.splitlines() == denied[:1]

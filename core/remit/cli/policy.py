@@ -210,5 +210,5 @@ def _show(case: Case, decision: Decision) -> None:
         screen.say(screen.visible(f"  {verdict:9} {source:{widest}}  {reason}"))
     for argument, origin in decision.origins:
         screen.say(screen.visible(f"  {argument} comes from {origin}"))
-    for line in decision.remedy.splitlines():
-        screen.say(screen.visible(f"  next: {line}"))
+    if decision.remedy:
+        screen.say(screen.next_lines(decision.remedy))

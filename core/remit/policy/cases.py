@@ -13,11 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from remit.errors import UsageError
 from remit.packs.arguments import Arguments, Rejected
+from remit.policy.check import nearest
 from remit.policy.decide import decide
 from remit.policy.rules import Rules, Scene
 from remit.provenance.ledger import Ledger
 from remit.skills import Skill
 from remit.values import AskedBy, Decision, Verdict
+
+MISSING = "no such skill"
+"""What is found in place of a verdict where nothing has the name of a case's skill."""
 
 
 class Case(BaseModel):
@@ -55,7 +59,7 @@ class Outcome:
 
     Attributes:
         case: the case.
-        verdict: what was found.
+        verdict: what was found: a verdict, `invalid`, or `MISSING`.
         source: where it comes from.
         reason: why.
     """
@@ -75,6 +79,8 @@ class Outcome:
     def words(self) -> str:
         """What is not as expected, in one sentence."""
         expected = f"{self.case.verdict}" + (f" from {self.case.source}" if self.case.source else "")
+        if self.verdict == MISSING:
+            return f"expected {expected}, and {self.reason}"
         return f"expected {expected}, found {self.verdict} from {self.source or 'its arguments'} ({self.reason})"
 
 
@@ -88,7 +94,7 @@ def read_cases(path: str | Path) -> list[Case]:
     try:
         text = place.read_text("utf-8")
         found = _lines(text) if place.suffix == ".jsonl" else tomllib.loads(text).get("case", [])
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     if not found:
         raise UsageError(f"{path} holds no case", remedy="write [[case]] tables with skill, arguments and verdict")
@@ -103,7 +109,9 @@ def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
     """
     skill = skills.get(case.skill)
     if skill is None:
-        raise UsageError(f"no skill {case.skill} is enabled here", remedy="remit audit")
+        close = nearest(case.skill, list(skills))
+        hint = f"; did you mean {close}?" if close else ""
+        raise UsageError(f"no skill {case.skill} is enabled here{hint}", remedy="remit audit")
     checked = Arguments(skill.schema).check(json.dumps(case.arguments))
     if isinstance(checked, Rejected):
         raise UsageError(f"the arguments do not fit {case.skill}: {checked.message}")
@@ -112,17 +120,12 @@ def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
 
 
 def outcome(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Outcome:
-    """Judge a case, and keep what was found beside what is expected.
-
-    Raises:
-        UsageError: there is no such skill.
-    """
+    """Judge a case, and keep what was found beside what is expected; a skill that is not there is a case that fails."""
     try:
         decision = judged(case, skills, rules)
     except UsageError as error:
-        if case.skill not in skills:
-            raise
-        return Outcome(case=case, verdict="invalid", source="", reason=error.message)
+        verdict = "invalid" if case.skill in skills else MISSING
+        return Outcome(case=case, verdict=verdict, source="", reason=error.message)
     return Outcome(case=case, verdict=decision.verdict, source=decision.source, reason=decision.reason)
 
 

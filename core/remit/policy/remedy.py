@@ -11,6 +11,9 @@ from remit.values import Verdict
 Step = tuple[Verdict, str, str]
 """A contribution to a verdict: verdict, source, reason."""
 
+THEN = "then: "
+"""What a line begins with that helps only after the lines before it."""
+
 READ_ONLY = "read-only mode"
 """The source of what the mode refuses."""
 
@@ -18,7 +21,8 @@ READ_ONLY = "read-only mode"
 def remedy(skill: Skill, steps: Sequence[Step], rules: Rules) -> str:
     """Return the lines or commands that together let the call run, for people; they may be several lines.
 
-    What refuses must go. What asks is settled by a person, once for all that ask; an allow rule is
+    What refuses must go first: where something does, the rest is named as what comes after ("then: ...").
+    What asks is settled by a person, once for all that ask; an allow rule is
     named only where nothing else asks, because it lifts the default and never a rule or an impact.
 
     Args:
@@ -27,8 +31,10 @@ def remedy(skill: Skill, steps: Sequence[Step], rules: Rules) -> str:
         rules: of the deployment.
     """
     against = [step for step in steps if step[0] != "allow"]
-    lines = dict.fromkeys(_lines(skill, against, rules))
-    return "\n".join(sorted(lines, key=_is_block))
+    refused = list(dict.fromkeys(_lifting(skill, against, rules)))
+    asked = [line for line in dict.fromkeys(_agreeing(skill, against, rules)) if line not in refused]
+    after = [f"{THEN}{line}" for line in asked] if refused else asked
+    return "\n".join([*sorted(refused, key=_is_block), *sorted(after, key=_is_block)])
 
 
 def _is_block(line: str) -> bool:
@@ -36,12 +42,17 @@ def _is_block(line: str) -> bool:
     return "\n" in line
 
 
-def _lines(skill: Skill, against: Sequence[Step], rules: Rules) -> Iterator[str]:
+def _lifting(skill: Skill, against: Sequence[Step], rules: Rules) -> Iterator[str]:
+    """Yield what lifts each refusal."""
     if any(source == READ_ONLY for _, source, _ in against):
         yield "run it without --read-only"
     for verdict, source, _ in against:
         if verdict == "deny" and source != READ_ONLY:
             yield _change(source) if source.startswith("rule ") else _allow(skill, rules)
+
+
+def _agreeing(skill: Skill, against: Sequence[Step], rules: Rules) -> Iterator[str]:
+    """Yield what settles each question."""
     asking = [step for step in against if step[0] in ("ask", "ask-apart")]
     if not asking:
         return
@@ -72,10 +83,10 @@ def _allow(skill: Skill, rules: Rules) -> str:
     if _only_declared(skill) and rules.defaults.verdict("read") == "allow":
         return (
             f'if you take its word that it only reads, add "{skill.name}" to accept_read under'
-            f" [packs.{skill.pack}] in remit.toml, then run `remit trust`"
+            f" [packs.{skill.pack}] in remit.toml, then run `remit apply`"
         )
     return (
-        "add to remit.toml, then run `remit trust`:\n"
+        "add to remit.toml, then run `remit apply`:\n"
         f'[[rule]]\nid = "allow-{skill.pack}-{skill.name}"\nverdict = "allow"\n'
         f'match = {{ skill = "{skill.full}" }}'
     )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from remit_sandbox.broker.hosts import BadHost, normalise_host
+
+_WEB = {"https": 443, "http": 80, "wss": 443, "ws": 80}
+"""Schemes that a host alone names, with their usual port."""
+
+_ENCODED = re.compile("%(?:2e|2f|5c|25)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -17,17 +23,19 @@ class Place:
         port: as written, None for the usual one.
         path: segments of the path, decoded; empty for the host itself.
         query: what follows `?`.
+        scheme: empty where none is written and for the web's own, which a host alone names.
     """
 
     host: str
     port: int | None
     path: tuple[str, ...]
     query: str
+    scheme: str = ""
 
     def lies_within(self, named: Place) -> bool:
         """Tell whether this place is `named` or lies below it: a host names all of its pages."""
-        same_host = self.host == named.host and self.port == named.port
-        if not same_host or ".." in self.path:
+        same_host = (self.host, self.port, self.scheme) == (named.host, named.port, named.scheme)
+        if not same_host or any(map(_may_climb, self.path)):
             return False
         if named.query:
             return self.path == named.path and self.query == named.query
@@ -53,6 +61,16 @@ def place_of(text: str) -> Place | None:
         name = normalise_host(host)
     except BadHost:
         return None
-    usual = {"https": 443, "http": 80, "wss": 443, "ws": 80}.get(parts.scheme)
-    path = tuple(unquote(segment) for segment in parts.path.split("/") if segment)
-    return Place(host=name.removeprefix("www."), port=None if port == usual else port, path=path, query=parts.query)
+    path = tuple(segment for segment in re.split(r"[/\\]", unquote(parts.path)) if segment)
+    return Place(
+        host=name.removeprefix("www."),
+        port=None if port == _WEB.get(parts.scheme) else port,
+        path=path,
+        query=parts.query,
+        scheme="" if parts.scheme in _WEB else parts.scheme,
+    )
+
+
+def _may_climb(segment: str) -> bool:
+    """Tell whether some server takes a decoded segment for `..`: with a parameter, or decoded once more."""
+    return segment.partition(";")[0] == ".." or _ENCODED.search(segment) is not None

@@ -67,6 +67,8 @@ _IN_TOKEN = re.compile(
 _MAY_BE_DATE = re.compile(r"[0-9][-/.][0-3]?[0-9][-/.][0-9]")
 _ACCOUNT = re.compile(r"(?P<account>[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)")
 _NUMBER = re.compile(r"(?P<number>\d(?:[ ./()-]{0,2}\d){7,30})")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_IDEOGRAPHIC_DOT = re.compile(r"(?<=[A-Za-z0-9])\u3002(?=[A-Za-z0-9])")
 _TRAILING = ".,;:!?)]}>'\""
 
 
@@ -87,7 +89,7 @@ class Identifier:
 
 def identifiers(text: str) -> Iterator[Identifier]:
     """Yield each identifier in `text` once; a calendar date is none."""
-    plain = _without_dates(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    plain = _without_dates(text if text.isascii() else _as_followed(text))
     seen: set[tuple[Kind, str | Place]] = set()
     for match in chain.from_iterable(map(_IN_TOKEN.finditer, _tokens(plain))):
         yield from _new(match, seen)
@@ -95,6 +97,11 @@ def identifiers(text: str) -> Iterator[Identifier]:
     left = _ACCOUNT.sub(" ", plain) if accounts else plain
     for match in chain(accounts, _NUMBER.finditer(left)):
         yield from _new(match, seen)
+
+
+def _as_followed(text: str) -> str:
+    """Return text as whoever follows a link in it takes it: in one form, and without what is invisible."""
+    return _IDEOGRAPHIC_DOT.sub(".", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)))
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -136,8 +143,8 @@ def plain_number(text: str) -> str:
 
 
 def plain_address(text: str) -> str:
-    """Return a mail address in the form in which two are compared."""
-    return text.casefold()
+    """Return a mail address in the form in which two are compared; `ß` and `ss` are two domains."""
+    return text.lower()
 
 
 def _without_dates(text: str) -> str:
@@ -150,15 +157,15 @@ def _address(text: str) -> Identifier:
     return Identifier(kind="address", value=plain_address(text), text=text)
 
 
-def _url(text: str) -> Identifier | None:
-    place = place_of(text)
-    return None if place is None else Identifier(kind="url", value=place, text=text)
+def _url(text: str) -> Identifier:
+    """A link that does not say clearly where it leads is one, too, and equal to nothing but itself."""
+    return Identifier(kind="url", value=place_of(text) or text, text=text)
 
 
 def _host(text: str) -> Identifier | None:
     name = re.split(r"[:/?#]", text, maxsplit=1)[0]
     is_file = name == text and name.rpartition(".")[2].lower() in _NO_HOSTS
-    return None if is_file else _url(text)
+    return None if is_file or (name == text and place_of(text) is None) else _url(text)
 
 
 def _code(text: str) -> Identifier | None:

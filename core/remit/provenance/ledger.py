@@ -37,7 +37,7 @@ class Ledger:
         """Add what the user said."""
         self.words.hear(text)
 
-    def read(self, text: str, *, skill: str, call: str, labels: frozenset[str]) -> None:
+    def read(self, text: str, *, skill: str, call: str, labels: frozenset[str], structured: bool = True) -> None:
         """Add a result as the model read it.
 
         Args:
@@ -45,9 +45,10 @@ class Ledger:
             skill: full name of the skill that gave it.
             call: id of the call.
             labels: `untrusted`, `private`.
+            structured: the skill's code made the structure; in a result that is one text a stranger may have.
         """
         source = Source(skill=skill, call=call, labels=labels)
-        value = parsed(text)
+        value = parsed(text) if structured else None
         if value is not None:
             self.records.add(value, source)
         for found in identifiers(text):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from remit.provenance.identifiers import identifier
 from remit.provenance.words import Words, stem_of, words_of
 
 MOST_RECORDS = 20_000
@@ -40,6 +41,12 @@ NAMING = frozenset(
     )
 )
 """Fields that say what a record is, in lower case; others say something about it (who sent it, its state)."""
+
+OF_SOMEBODY = frozenset(
+    ("name", "key", "username", "user", "full_name", "display_name", "user_name", "first_name", "last_name")
+)
+"""Fields that say whose an address, link or account is. A subject or title is not among them: whoever writes a mail
+or an invitation chooses it, and could choose the name of somebody else."""
 
 _DEEPEST = 12
 Scalar = str | int | float
@@ -99,10 +106,13 @@ class Records:
             words: of the user.
             argument: its name in the call; the number of an event is no `file_id`.
         """
+        leads_away = isinstance(value, str) and identifier(value) is not None
         for record in self._holding.get(_key(value), ()):
             if not _is_of(record, argument, value):
                 continue
             for key, name in record.fields:
+                if leads_away and key.lower() not in OF_SOMEBODY:
+                    continue
                 if name != value and self._says(words, key, name):
                     return record.source, f"its {key}"
         return None
@@ -113,7 +123,12 @@ class Records:
         return held[0].source if held else None
 
     def begun(self, value: Scalar, words: Words) -> tuple[Source, str] | None:
-        """Return where `value` is the one name of its kind that begins as the user said; None for nowhere."""
+        """Return where `value` is the one name of its kind that begins as the user said; None for nowhere.
+
+        A mail address is named by no part of it: whoever owns the domain chooses what stands before it.
+        """
+        if isinstance(value, str) and "@" in value.lstrip().lstrip("@"):
+            return None
         for record in self._holding.get(_key(value), ()):
             for key, name in record.fields:
                 if name == value and self._begins(words, key, name):

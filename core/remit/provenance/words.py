@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from remit.provenance.dates import Date, dates, same_day
+from remit.provenance.dates import DATES, Date, dates, same_day
 from remit.provenance.hosts import Place, place_of
 from remit.provenance.identifiers import Identifier, identifier, identifiers
 
 MOST_WORDS = 40
 """Words from which a value is a text rather than a name."""
+
+LONGEST_HEARD = 100_000
+"""Characters of one message that are looked at; nobody types more."""
 
 LONGEST = 2_200
 """Characters from which a value is a text rather than a name or URL."""
@@ -23,12 +26,37 @@ _WORD = re.compile(r"[^\W_]+")
 _AMOUNT = re.compile(r"(?<![\w.,])[-+]?\d{1,15}(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
 _ANNOUNCED = re.compile(r"(?:\b(?:id|number|no|nr|item|entry)\.?\s*[:=]?\s*|#\s*)(\d{1,7})\b")
 _EXTENSION = re.compile(r"\.[^\W_]{1,5}\Z")
+_FRACTION = re.compile(r"[-+]?\d{1,15}\.\d*[1-9]\d*|-\d{1,15}")
+_TIME = re.compile(
+    r"[\sT,]*(?:(?<!\d)\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:\s?[ap]m|Z|[+-]\d{2}:?\d{2})?)?\s*", re.IGNORECASE
+)
+"""What may stand beside a date without a word of the user's: the time of day."""
+
+_EXACT = re.compile(r"[/\\*`|<>;&]|(?<!^)@|\.\.|^[~.$-]|~$")
+"""Marks of a value that leads elsewhere than its words say: of a path, a pattern, a list of several."""
 
 
 def words_of(text: str) -> str:
     """Return the words of `text` in one form, one space around each: ` budget 2024 `."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(f" {word}" for word in _WORD.findall(plain)) + " "
+    return "".join(f" {word}" for word in _WORD.findall(_plain(text))) + " "
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _way(path: str) -> str:
+    """Return a path without what leads nowhere: `./` before it, `/` after it."""
+    return path.removeprefix("./").rstrip("/") or path
+
+
+def _around_dates(text: str) -> list[str]:
+    """Return what stands between the dates in `text`."""
+    around, end = [], 0
+    for match in DATES.finditer(text):
+        around.append(text[end : match.start()])
+        end = match.end()
+    return [*around, text[end:]]
 
 
 def stem_of(name: str) -> str:
@@ -41,6 +69,7 @@ class Words:
 
     def __init__(self) -> None:
         self._words = " "
+        self._said = ""
         self._addresses: set[str] = set()
         self._places: list[Place] = []
         self._numbers: set[str] = set()
@@ -49,8 +78,10 @@ class Words:
         self._dates: list[Date] = []
 
     def hear(self, text: str) -> None:
-        """Add what the user said."""
+        """Add what the user said; beyond `LONGEST_HEARD` characters it names nothing."""
+        text = text[:LONGEST_HEARD]
         self._words += words_of(text).lstrip() + "\x00 "  # nothing is named across two messages
+        self._said += _plain(text) + "\x00"
         self._dates += dates(text)
         self._amounts |= {float(found.replace(",", "")) for found in _AMOUNT.findall(text)}
         self._announced |= set(_ANNOUNCED.findall(text.casefold()))
@@ -69,12 +100,30 @@ class Words:
         whole = identifier(value)
         if whole is not None:
             return self.name_identifier(whole) or self._names_file(value, whole)
+        if DATES.search(value):
+            return self._names_dated(value)
+        plain = value.strip()
+        if plain.isdigit():
+            return plain in self._announced
+        if _FRACTION.fullmatch(plain):
+            return float(plain) in self._amounts
+        return self._names_text(plain)
+
+    def _names_dated(self, value: str) -> bool:
+        """Every day must be named, and so must what stands around the days, but for the time of day."""
         days = list(dates(value))
-        if days:
-            return self.name_days(days)
-        if value.strip().isdigit():
-            return value.strip() in self._announced
-        return self.name_words(value)
+        if not days or not self.name_days(days):
+            return self._names_text(value)
+        around = [part for part in _around_dates(value) if not _TIME.fullmatch(part)]
+        return self._names_text(value) or all(self.name(part) for part in around)
+
+    def _names_text(self, value: str) -> bool:
+        return self._names_exactly(value) if _EXACT.search(_way(value)) else self.name_words(value)
+
+    def _names_exactly(self, value: str) -> bool:
+        """What is written with marks that lead elsewhere, such as a path, must be written so by the user."""
+        exact = re.escape(_plain(_way(value)))
+        return re.search(rf"(?<![\w/\\.~@*$-]){exact}(?![\w\\@*~-]|[/.][^\s])", self._said) is not None
 
     def name_identifier(self, found: Identifier) -> bool:
         """Tell whether the user named this identifier."""
