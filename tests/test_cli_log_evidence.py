@@ -136,7 +136,7 @@ def test_one_record_is_proved(folder: Path, remit: Shell) -> None:
 
 def test_a_backup_verifies_and_is_not_written_over(folder: Path, remit: Shell) -> None:
     assert "copy.db" in remit("backup", "copy.db")
-    assert "the log holds" in remit("verify", "--file", "copy.db")
+    assert "the log holds" in remit("verify", "--file", "copy.db")  # there is no checkpoint to be checked yet
     remit("backup", "copy.db", expect=2)
     shutil.copy("copy.db", "bad.db")
     connection = sqlite3.connect("bad.db")
@@ -145,6 +145,38 @@ def test_a_backup_verifies_and_is_not_written_over(folder: Path, remit: Shell) -
     connection.close()
     assert "first bad record: 4, deleted" in remit("verify", "--file", "bad.db", expect=1)
     remit("verify", "--file", "none.db", expect=1)
+
+
+def test_a_log_that_is_not_signed_by_the_key_given_is_not_verified(folder: Path, remit: Shell) -> None:
+    from remit.evidence.notes import SignerKey
+
+    Path("other.pub").write_text(str(SignerKey.generate("other").verifier))
+    assert "no checkpoint in the log is signed by this key" in remit("verify", "--key", "other.pub", expect=1)
+    remit("anchor", "--to", "anchor.txt")
+    seq = records(folder)
+    text = remit("verify", "--key", "other.pub", expect=1)
+    assert f"not verified: the checkpoint at record {seq} is not signed by this key" in text and "holds" not in text
+    facts = remit.json("verify", "--key", "other.pub", expect=1)
+    assert facts["holds"] is False and facts["unsigned"] and facts["first"] is None
+    key = remit("key").strip()
+    assert "the log holds" in remit("verify", "--key", "other.pub", "--key", key)
+    remit("backup", "copy.db")
+    assert "no signature could be checked" in remit("verify", "--file", "copy.db", expect=1) and "--key" in remit.err
+    assert "the log holds" in remit("verify", "--file", "copy.db", "--key", key)
+    assert "the log holds" in remit("verify", "--file", "copy.db", "--against", "anchor.txt")
+
+
+def test_a_key_kept_elsewhere_is_known_to_verify_from_its_first_checkpoint_on(folder: Path, remit: Shell) -> None:
+    from remit.evidence.checkpoints import make_checkpoint
+
+    old = remit("key").strip()
+    remit("anchor")
+    remit("key", "--new", f"file:{folder / 'other.key'}")
+    with State(folder) as state:
+        state.append("x")
+        make_checkpoint(state, key=f"file:{folder / 'other.key'}")
+    assert "the log holds" in remit("verify")
+    assert "is not signed by this key" in remit("verify", "--key", old, expect=1)
 
 
 def test_calls_in_doubt_are_listed_and_settled(folder: Path, remit: Shell) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,8 +86,9 @@ def test_what_is_listed_fits_eighty_columns_and_says_what_matters(log: Here) -> 
 @pytest.mark.parametrize("written", ["a\x00b", "\udcff", "\u202e", "x" * 5000])
 def test_hostile_filters_find_nothing_and_break_nothing(log: Here, written: str) -> None:
     """Case E159: a NUL or a lone surrogate from the command line."""
-    assert log.log("list", "--skill", written).out == "no record fits\n"
-    assert log.log("list", "--session", written, "--event", written).out == "no record fits\n"
+    told = log.log("list", "--skill", written).out
+    assert told.startswith("no record fits: none is of the skill") and len(told) < 200 and "\u202e" not in told
+    assert log.log("list", "--session", written, "--event", written).out.startswith("no record fits")
     assert log.log("show", written, expect=2).err
     assert log.log("replay", written, expect=2).err
 
@@ -160,6 +162,31 @@ def test_stats_tell_how_long_people_took(here: Here) -> None:
     assert (found["waiting"]["p50"], found["waiting"]["longest"]) == (30.0, 60.0)
     assert found["denials"] == [{"source": "a person", "reason": "no", "count": 1}]
     assert "30.0 s (half), 60.0 s (95%)" in here.log("stats").out
+
+
+def test_a_question_that_was_settled_or_came_to_nothing_does_not_wait(here: Here) -> None:
+    def put(event: str, at: float, **body: Any) -> Entry:
+        return Entry(event=event, time=NOON + at, session="s", call="c", body=body, skill="mail.send")
+
+    written(
+        here.folder,
+        put("signoff.asked", 0, nonce="1", action="a", parked=True, expires=NOON + 7e9),
+        put("signoff.asked", 1, nonce="2", action="a", expires=NOON + 7e9),
+        put("signoff.answered", 2, nonce="2", answer="once", by="ann"),
+        put("signoff.asked", 3, nonce="3", action="b", expires=NOON + 4),
+    ).close()
+    assert here.log("stats", "--json").json["signoffs"] == {"once": 1, "expired": 1}
+    told = here.log("replay", "s").out
+    assert told.count("a person is asked") == 2 and "nobody is there: it waits for an answer" in told
+
+
+def test_a_name_that_no_record_has_is_said_with_the_nearest(log: Here) -> None:
+    assert log.log("list", "--skill", "calc.evalute").out == (
+        "no record fits: none is of the skill 'calc.evalute'; did you mean calc.evaluate?\n"
+    )
+    assert "did you mean call.finished?" in log.log("list", "--event", "call.finishd").out
+    assert log.log("list", "--event", "foo").out == "no record fits: none is of the event 'foo'\n"
+    assert log.log("list", "--skill", "calc.evaluate", "--who", "nobody").out == "no record fits\n"
 
 
 def test_replay_puts_a_session_together(here: Here) -> None:

@@ -61,6 +61,22 @@ def test_a_call_without_the_sign_off_that_it_needed(tmp_path: Path) -> None:
     assert only(told(tmp_path, entries)) == ("run without verdict", 3)
 
 
+@pytest.mark.parametrize(("by", "holds"), [("cy", True), ("ben", False), ("BEN ", False), ("ann", False), ("", False)])
+def test_two_people_who_must_approve_are_two(tmp_path: Path, by: str, holds: bool) -> None:
+    entries = call_entries(5)
+    entries[2] = replace(entries[2], body={**entries[2].body, "approvers": 2})
+    entries.insert(3, replace(entries[3], body={**entries[3].body, "by": by}))
+    found = told(tmp_path, entries)
+    assert found.holds if holds else only(found) == ("run without verdict", 6)
+
+
+def test_a_standing_sign_off_is_one(tmp_path: Path) -> None:
+    entries = [entry for entry in call_entries(5) if entry.event != "signoff.answered"]
+    entries[2] = replace(entries[2], event="signoff.reused", body={"for": "standing"})
+    entries[3] = replace(entries[3], body={"signoff": None})
+    assert told(tmp_path, entries).holds
+
+
 def test_a_grant_for_the_session_is_a_sign_off(tmp_path: Path) -> None:
     entries = [entry for entry in call_entries(5) if entry.event != "signoff.answered"]
     entries[2] = replace(entries[2], event="signoff.reused", body={"for": "session"})

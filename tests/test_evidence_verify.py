@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from remit.evidence.verify import Verified, verify
-from tests.evidence_parts import EDITABLE, MUTATIONS, Forger, Mutation, Signed, make_log, slim
+from remit_sandbox.canonical import canonical
+from tests.evidence_parts import EDITABLE, MUTATIONS, Forger, Mutation, Signed, hashed, make_log, slim
 
 STEP = int(os.environ.get("REMIT_MUTATION_STEP", "331"))
 """Every so manyth record is falsified; 1 for all of them (some minutes)."""
@@ -95,12 +96,38 @@ def test_a_payload_that_is_gone_without_a_mark_is_found(log: Signed, tmp_path: P
 
 def test_erased_payloads_leave_the_proof_whole(log: Signed, tmp_path: Path) -> None:
     path = Path(shutil.copy(log.path, tmp_path / "erased.db"))
+    erase = "UPDATE payloads SET data = NULL, salt = NULL, erased = 1.0, why = 'person' WHERE seq % 2 AND seq < 900"
     forger = Forger(path)
-    query = "UPDATE payloads SET data = NULL, salt = NULL, erased = 1.0, why = 'person' WHERE seq % 2"
-    erased = forger.connection.execute(query).rowcount
+    last = forger.row(forger.connection.execute("SELECT max(seq) FROM records").fetchone()[0])
+    erased = forger.connection.execute(erase).rowcount
+    body = canonical({"who": "ann", "session": ""})
+    forger.put(
+        hashed(last._replace(seq=last.seq + 1, event="log.erased", body=body, sealed=None, call="", prev=last.leaf))
+    )
     forger.done()
     found = log.verify(path)
     assert found.holds and found.erased == erased > 100
+
+
+def test_a_payload_that_is_gone_must_fit_a_record_that_removed_it(tmp_path: Path) -> None:
+    from remit.state.retention import Selection, remove
+    from remit.state.store import State
+
+    blank = "UPDATE payloads SET data = NULL, salt = NULL, erased = 1.0, why = 'person' WHERE seq = ?"
+    with State(tmp_path) as state:
+        for who, session in (("ann", "s1"), ("ann", "s2"), ("ben", "s1")):
+            state.append("x", session=session, sealed={"text": who}, who=who)
+        for selection in (Selection(who="ann", session="s1"), Selection(before=1.0)):
+            seq = state.append("log.pruned" if selection.before else "log.erased", body=selection.announced())
+            remove(state.database, selection, why="person", announced=seq)
+        state.append("x", session="s1", sealed={"text": "later"}, who="ann")
+        assert verify(tmp_path / "state.db").holds and verify(tmp_path / "state.db").erased == 1
+        for seq in (6, 3, 2):
+            state.database.write(lambda connection, seq=seq: connection.execute(blank, (seq,)))  # type: ignore[misc]
+            found = verify(tmp_path / "state.db")
+            assert found.first is not None, seq
+            assert (found.first.seq, found.first.kind) == (seq, "payload removed without a record")
+        assert "nor that of 2 more" in found.first.text
 
 
 def test_a_log_that_grew_after_the_anchor_passes(tmp_path: Path) -> None:

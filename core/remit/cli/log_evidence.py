@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,20 +141,28 @@ def verify_log(options: argparse.Namespace) -> int:
         kept = None if head is None else (head.seq, bytes.fromhex(head.leaf))
         with waiting("verifying the log"):
             found = verify(folder / "state.db", anchors=anchors, keys=keys, head=kept)
+    if not options.key and not found.latest:  # a log that has no checkpoint yet, and nobody said who signs it
+        found = replace(found, unsigned="")
+    holds = found.holds and not found.unsigned
     if options.json:
         screen.say_json(facts(found, keys))
+    elif found.holds and found.unsigned:
+        screen.say(f"{screen.styled('the log is not verified', 'red')}: {found.unsigned}")
+        screen.say(f"  its {found.records} records fit each other; whoever can write the file can make such a log")
+        screen.next_step("give the key that signed it, kept elsewhere: remit log verify --key log.pub")
     else:
-        _show(found, anchored=bool(anchors), given=bool(options.key))
-    return 0 if found.holds else 1
+        _show(found, anchored=bool(anchors), given=bool(options.key), keyed=bool(keys))
+    return 0 if holds else 1
 
 
 def facts(found: Verified, keys: list[VerifierKey]) -> dict[str, Any]:
     """Return what verification found, for JSON."""
     about = {**vars(found), "findings": [vars(one) for one in found.findings], "keys": [str(key) for key in keys]}
-    return {"holds": found.holds, **about, "first": None if found.first is None else vars(found.first)}
+    holds = found.holds and not found.unsigned
+    return {"holds": holds, **about, "first": None if found.first is None else vars(found.first)}
 
 
-def _show(found: Verified, *, anchored: bool, given: bool) -> None:
+def _show(found: Verified, *, anchored: bool, given: bool, keyed: bool) -> None:
     if found.first is not None:
         screen.say(f"{screen.styled('the log does not hold', 'red')}: {found.records} records")
         first = found.first
@@ -167,14 +176,15 @@ def _show(found: Verified, *, anchored: bool, given: bool) -> None:
     screen.say(f"{screen.styled('the log holds', 'green')}: {found.records} records")
     screen.say(f"  root         {found.root}")
     screen.say(f"  payloads     {found.payloads} fit their records, {found.erased} were erased")
-    screen.say(f"  checkpoints  {found.checkpoints}, the last signed one speaks of records up to {found.signed}")
+    signed = f", signed up to record {found.signed}" if found.signed else ", none with a signature that was checked"
+    screen.say(f"  checkpoints  {found.checkpoints}{signed if found.checkpoints else ''}")
     if found.restarted:
         screen.say(f"  begun anew   after {screen.visible(found.restarted)} was gone")
     if anchored:
         screen.say(f"  anchored     up to record {found.anchored}")
     else:
         screen.warn(f"note: {_UNANCHORED}; remit log anchor --to PLACE keeps one")
-    if not given:
+    if keyed and found.signed and not given:
         screen.warn("note: signatures were checked with the key kept beside the log; --key names one from elsewhere")
 
 
@@ -228,7 +238,7 @@ def show_key(options: argparse.Namespace) -> int:
     if options.new:
         made = make_key(options.new, name=name)
         screen.say(str(made.verifier))
-        screen.next_step(f'write key = "{options.new}" under [log] in remit.toml, then run `remit trust`')
+        screen.next_step(f'write key = "{options.new}" under [log] in remit.toml, then run `remit apply`')
         return 0
     screen.say(str(load_signer(folder, _key_reference(options.folder), name=name).verifier))
     return 0

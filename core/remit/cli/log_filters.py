@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from remit.cli import screen
 from remit.cli.log_times import FORMS, moment
 from remit.cli.opening import whole
 from remit.errors import UsageError
@@ -64,6 +65,22 @@ def wanted(options: argparse.Namespace, state: State) -> Wanted:
         before=_number(options.before, "--before"),
         in_doubt=options.in_doubt,
     )
+
+
+def why_none(state: State, filters: Wanted) -> str:
+    """Say which skill or event no record at all is of, with the nearest that there is; empty when it is not that."""
+    from remit.deployment.load import nearest
+    from remit.state.reading import distinct
+
+    column: Literal["skill", "event"]
+    for column, names in (("skill", (filters.skill,)), ("event", filters.events)):
+        for name in names:
+            known = distinct(state.database, column) if name and not name.endswith(".") else [name]
+            if name not in known:
+                close = nearest(name, known)
+                hint = f"; did you mean {screen.visible(close)}?" if close else ""
+                return f": none is of the {column} {screen.clipped(name, 60)!r}{hint}"
+    return ""
 
 
 def session_of(state: State, written: str) -> str:

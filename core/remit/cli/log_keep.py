@@ -60,11 +60,7 @@ def prune(options: argparse.Namespace) -> int:
             ("age", None if days is None else time.time() - days * DAY),
             ("size", None if megabytes is None else before_size(state.database, megabytes)),
         )
-        done = [
-            _removed(state, Selection(before=before), why, {"before": before}, options)
-            for why, before in cut
-            if before is not None
-        ]
+        done = [_removed(state, Selection(before=before), why, options) for why, before in cut if before is not None]
         _finish(state, options, [removal for removal in done if not removal.nothing], rewrite=options.shrink)
     return 0
 
@@ -94,7 +90,7 @@ def erase(options: argparse.Namespace) -> int:
         if not agreed("Erase this?", yes=options.yes):
             screen.warn("nothing was erased")
             return 1
-        done = _removed(state, selection, "person", {"who": who, "session": session}, options)
+        done = _removed(state, selection, "person", options)
         _finish(state, options, [done], rewrite=not options.fast)
     return 0
 
@@ -113,9 +109,7 @@ def in_words(removal: Removal) -> str:
     return "\n".join([*found, f"  {size:>8.1f}  {unit}"])
 
 
-def _removed(
-    state: State, selection: Selection, why: Why, about: dict[str, Any], options: argparse.Namespace
-) -> Removal:
+def _removed(state: State, selection: Selection, why: Why, options: argparse.Namespace) -> Removal:
     """Remove a selection; the record that says so is on the disk first."""
     from remit.state.retention import remove, would_remove
 
@@ -123,8 +117,8 @@ def _removed(
     if planned.nothing or options.dry_run:
         return planned
     event = "log.erased" if why == "person" else "log.pruned"
-    state.append(event, body={**about, "why": why, "by": person(), "planned": vars(planned)})
-    return remove(state.database, selection, why=why)
+    about = {**selection.announced(), "why": why, "by": person(), "planned": vars(planned)}
+    return remove(state.database, selection, why=why, announced=state.append(event, body=about))
 
 
 def _finish(state: State, options: argparse.Namespace, done: list[Removal], *, rewrite: bool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.log_filters import add_filters, wanted
+from remit.cli.log_filters import add_filters, wanted, why_none
 from remit.cli.log_rows import Rows, facts
 from remit.cli.opening import add_action, add_folder, add_json
 from remit.errors import UsageError
@@ -54,12 +54,14 @@ def list_records(options: argparse.Namespace) -> int:
 
     _require_limit(options.limit, least=1)
     with opened_state(options.folder) as state:
-        found = _newest(state, wanted(options, state), options.limit)
+        filters = wanted(options, state)
+        found = _newest(state, filters, options.limit)
+        hint = "" if found or options.json else why_none(state, filters)
     if options.json:
         screen.say_json([facts(one) for one in found])
         return 0
     if not found:
-        screen.say("no record fits")
+        screen.say(f"no record fits{hint}")
         return 0
     Rows().show(found)
     if len(found) == options.limit:

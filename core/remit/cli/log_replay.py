@@ -167,7 +167,9 @@ def _signoff(one: Mapping[str, Any]) -> str:
     when = f"{at(one['time']):%H:%M:%S}"
     match one["event"]:
         case "signoff.asked":
-            return f"{when} a person is asked"
+            return f"{when} " + (
+                "nobody is there: it waits for an answer" if one.get("parked") else "a person is asked"
+            )
         case "signoff.answered":
             reason = f": {one['reason']}" if one.get("reason") else ""
             return f"{when} {one.get('answer')} by {one.get('by', 'nobody')}{reason}"

@@ -74,7 +74,7 @@ def _add(call: dict[str, Any], one: Read) -> None:
             told = {
                 "event": record.event,
                 "time": record.time,
-                **_some(body, "answer", "by", "reason", "verdict", "for"),
+                **_some(body, "answer", "by", "reason", "verdict", "for", "parked"),
             }
             call.setdefault("signoffs", []).append(told)
         case "call.started":

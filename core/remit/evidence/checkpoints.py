@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from remit.errors import EvidenceError, StateError
-from remit.evidence.keys import STANDARD, load_signer
+from remit.errors import EvidenceError, RemitError, StateError
+from remit.evidence.keys import STANDARD, keep_public, load_signer
 from remit.evidence.merkle import Frontier
 from remit.evidence.notes import Checkpoint, SignerKey, parse_checkpoint
 from remit.state.chain import Chain, Entry, prepared
@@ -63,7 +64,10 @@ def make_checkpoint(
         connection.execute("INSERT INTO tree (size, hashes) VALUES (?, ?)", (size, tree.pack()))
         return signed
 
-    return state.database.write(work)
+    made = state.database.write(work)
+    with suppress(OSError, ValueError, RemitError):
+        keep_public(state.folder, signer.verifier)
+    return made
 
 
 def last_checkpoint(state: State) -> Checkpoint | None:

@@ -90,12 +90,26 @@ class Conduct:
         answered = answered or self._before(row, "signoff.answered", nonce)
         if asked is None or answered is None or answered.get("answer") not in _APPROVING or answered.get("void"):
             return self._wrong(row, "nobody had approved it")
+        if len(self._people(row, nonce, asked)) < int(asked.get("approvers") or 1):
+            return self._wrong(row, "fewer people had approved it than it needed")
         digests = {body.get("digest"), asked.get("digest"), answered.get("digest")}
         signed = body.get("signed")
         if len(digests) != 1 or (signed is not None and signed != asked.get("action")):
             text = "what ran is not what was approved: the digests differ"
             return self._findings.add(row.seq, "executed other than approved", text)
         return None
+
+    def _people(self, row: Row, nonce: str, asked: Mapping[str, Any]) -> set[str]:
+        """Return who approved a request; where several people must, the one for whom it is done counts for nothing."""
+        if int(asked.get("approvers") or 1) < 2:
+            return {""}
+        query = (
+            "SELECT json_group_array(json_extract(body, '$.by')) FROM records WHERE event = 'signoff.answered'"
+            " AND session = ? AND seq < ? AND json_extract(body, '$.nonce') = ?"
+            " AND json_extract(body, '$.answer') IN ('once', 'session', 'standing', 'edit')"
+        )
+        found = json.loads(self._log.one(query, row.session, row.seq, nonce)[0])
+        return {str(by).strip().casefold() for by in found} - {"", row.who.strip().casefold()}
 
     def _wrong(self, row: Row, text: str) -> None:
         self._findings.add(row.seq, "run without verdict", text)

@@ -16,14 +16,16 @@ Kind = Literal[
     "approval used twice",
     "executed other than approved",
     "run without verdict",
+    "payload removed without a record",
     "another log",
 ]
 """`edited`: a record or its payload is not what was written. `deleted`: records are missing between others.
 `reordered`: a record stands in another's place. `inserted`: a record was put in. `truncated`: the end is missing.
 `re-chained`: every record fits the one before, and all of them together are not what was signed. `forged
 checkpoint`: a signature does not fit its checkpoint. `approval used twice`, `executed other than approved`, `run
-without verdict`: the records are whole, and what they tell should not have happened. `another log`: an anchor of
-another log, or this one was begun anew."""
+without verdict`: the records are whole, and what they tell should not have happened. `payload removed without a
+record`: no `log.erased` or `log.pruned` accounts for it. `another log`: an anchor of another log, or this one was begun
+anew."""
 
 MOST = 20
 """Findings that are kept; the first bad record is always among them."""
@@ -54,7 +56,7 @@ class Findings:
     def add(self, seq: int, kind: Kind, text: str) -> None:
         """Keep a finding, or count it."""
         self.count += 1
-        if len(self.kept) < MOST:
+        if len(self.kept) < MOST or seq < min(finding.seq for finding in self.kept):
             self.kept.append(Finding(seq=seq, kind=kind, text=text))
 
     @property

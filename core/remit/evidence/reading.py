@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +69,12 @@ class LogFile:
             for row in page:
                 yield Stored(Row(*row[:15]), row[15], row[16], row[17], row[18] is not None)
             after = page[-1][0]
+
+    def of(self, events: Sequence[str], last: int) -> Iterator[Row]:
+        """Yield the records of some events up to number `last`, in order."""
+        marks = ", ".join("?" * len(events))
+        query = f"SELECT {COLUMNS} FROM records WHERE event IN ({marks}) AND seq <= ? ORDER BY seq"
+        return (Row(*row) for row in self._connection.execute(query, (*events, last)))
 
     def row(self, seq: int) -> Row | None:
         """Return one record."""

@@ -6,6 +6,7 @@ from itertools import chain
 
 from remit.evidence.findings import Findings
 from remit.evidence.reading import LogFile, Stored
+from remit.evidence.removals import EVENTS, Removals
 from remit.state.chain import Row, commitment, leaf_hash
 
 _NEAR = 64
@@ -26,6 +27,8 @@ class Structure:
         self._shift = 0
         self._searches = 0
         self._given = log.given
+        self._removals = Removals(log.of(EVENTS, last))
+        self._unannounced = self._further = 0
         self.payloads = self.erased = 0
 
     def check(self, stored: Stored) -> None:
@@ -47,6 +50,10 @@ class Structure:
         Args:
             head: number and leaf of the last record, as a file beside the log has them.
         """
+        if self._unannounced:
+            more = f", nor that of {self._further} more" if self._further else ""
+            text = f"its payload was removed, and no record says so{more}"
+            self._findings.add(self._unannounced, "payload removed without a record", text)
         last = self._expected - 1
         highest = max(self._log.given, head[0] if head is not None else 0)
         if highest > last:
@@ -112,11 +119,17 @@ class Structure:
             return self._findings.add(seq, "deleted", "its payload is gone without a mark that it was erased")
         if stored.data is None or stored.salt is None:
             self.erased += 1
-            return None
+            return self._gone(stored.row)
         self.payloads += 1
         if commitment(stored.salt, stored.data) != sealed:
             return self._findings.add(seq, "edited", "its payload is not the one that the record commits to")
         return None
+
+    def _gone(self, row: Row) -> None:
+        """Keep the first payload that was removed without a record, and count the others."""
+        if not self._removals.cover(row):
+            self._unannounced = self._unannounced or row.seq
+            self._further += self._unannounced != row.seq
 
     def _place_of(self, row: Row) -> int | None:
         """Return the number under which this record was written, or None when its content was changed."""

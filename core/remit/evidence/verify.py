@@ -35,6 +35,9 @@ class Verified:
         signed: the record up to which a checkpoint signed by a known key does.
         payloads, erased: payloads that fit their records, and such as were erased.
         restarted: the log was begun anew after another one, which is named here; empty when not.
+        latest: number of the newest record that is a checkpoint; 0 for none.
+        unsigned: why no signature vouches for the log, although there are checkpoints or keys; empty when one does,
+            or an anchor.
     """
 
     records: int
@@ -49,10 +52,12 @@ class Verified:
     payloads: int
     erased: int
     restarted: str
+    latest: int = 0
+    unsigned: str = ""
 
     @property
     def holds(self) -> bool:
-        """Nothing is wrong."""
+        """Nothing is wrong with the records, as far as could be checked: see `unsigned`."""
         return self.first is None
 
 
@@ -98,6 +103,8 @@ class _Pass:
         self._origin = ""
         self._restarted = ""
         self._agreed = self._anchored = self._signed = self._checkpoints = 0
+        self._latest = self._size = 0
+        self._by_key = False
 
     def run(self, head: tuple[int, bytes] | None) -> Verified:
         waiting = [anchor for anchor in self._anchors if anchor.size]
@@ -132,6 +139,7 @@ class _Pass:
         except EvidenceError as error:
             return self._findings.add(row.seq, "forged checkpoint", error.message)
         signed = _signed_by(found, self._keys)
+        self._latest, self._size, self._by_key = row.seq, found.size, signed is True
         if signed is False:
             return self._findings.add(row.seq, "forged checkpoint", "it is not signed by the key that it names")
         if found.size != self._tree.size and self._findings.count:
@@ -177,6 +185,17 @@ class _Pass:
             text = f"the anchor is of {anchor.origin}, and this log began as {self._origin or 'nothing'}"
             self._findings.add(1, "another log", text)
 
+    def _unsigned(self) -> str:
+        """Say why nothing vouches for the newest checkpoint: a key, an anchor as new, or without keys any anchor."""
+        if self._anchored and (not self._keys or self._anchored >= self._size):
+            return ""
+        these = "this key" if len(self._keys) == 1 else "one of these keys"
+        if not self._latest:
+            return f"no checkpoint in the log is signed by {these}" if self._keys else ""
+        if not self._keys:
+            return "no signature could be checked"
+        return "" if self._by_key else f"the checkpoint at record {self._latest} is not signed by {these}"
+
     def _verified(self) -> Verified:
         findings, structure = self._findings, self._structure
         return Verified(
@@ -192,6 +211,8 @@ class _Pass:
             payloads=structure.payloads,
             erased=structure.erased,
             restarted=self._restarted,
+            latest=self._latest,
+            unsigned=self._unsigned(),
         )
 
 
