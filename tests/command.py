@@ -1,4 +1,4 @@
-"""Runs the command line as a person does: in a process of its own."""
+"""Runs the command line as a person does, in a process of its own, and in deployments that tests share."""
 
 from __future__ import annotations
 
@@ -69,9 +69,16 @@ class Home:
         environment: Mapping[str, str] | None = None,
         expect: int | None = 0,
     ) -> Ran:
-        """Run `remit` here."""
+        """Run `remit` here, in this process, which takes a tenth of the time."""
+        from tests import in_process
+
         own = {**self.environment, **(environment or {})}
-        return remit(*arguments, folder=self.folder, stdin=stdin, environment=own, expect=expect)
+        return in_process.remit(*arguments, folder=self.folder, stdin=stdin, environment=own, expect=expect)
+
+    def program(self, *arguments: str, environment: Mapping[str, str] | None = None, expect: int | None = 0) -> Ran:
+        """Run `remit` here as a person does, in a process of its own."""
+        own = {**self.environment, **(environment or {})}
+        return remit(*arguments, folder=self.folder, environment=own, expect=expect)
 
     @property
     def workspace(self) -> Path:

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,54 @@ class _Text(io.TextIOWrapper):
         raw = self.buffer
         assert isinstance(raw, io.BytesIO)
         return raw.getvalue().decode("utf-8", "replace")
+
+
+def remit(
+    *arguments: str,
+    folder: Path,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    expect: int | None = 0,
+) -> Ran:
+    """Run `remit` with these arguments in `folder`, as `tests.command.remit` does in a process of its own.
+
+    What `PYTHONPATH` of the environment names can be imported meanwhile, and is forgotten afterwards.
+    """
+    out, err = _Text(), _Text()
+    variables = {"PYDANTIC_DISABLE_PLUGINS": "__all__", **(environment or {})}
+    with _surroundings(folder, variables, stdin, out, err):
+        try:
+            code = run(arguments)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+    ran = Ran(code=code, out=out.written(), err=err.written())
+    if expect is not None:
+        assert ran.code == expect, (arguments, ran)
+    return ran
+
+
+@contextmanager
+def _surroundings(folder: Path, variables: Mapping[str, str], stdin: bytes, out: _Text, err: _Text) -> Iterator[None]:
+    before, path, modules = Path.cwd(), list(sys.path), set(sys.modules)
+    sites = [site for site in variables.get("PYTHONPATH", "").split(os.pathsep) if site]
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, variables))
+        stack.enter_context(mock.patch.object(sys, "stdin", _Text(stdin)))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        stack.callback(os.chdir, before)
+        stack.callback(sys.path.__setitem__, slice(None), path)
+        stack.callback(_forget, sites, modules)
+        sys.path[:0] = sites
+        os.chdir(folder)
+        yield
+
+
+def _forget(sites: Sequence[str], known: Collection[str]) -> None:
+    """Forget the modules of these folders: another test has others of the same names."""
+    for name in set(sys.modules) - set(known):
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(tuple(sites)):
+            del sys.modules[name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,28 +118,5 @@ class Here:
 
     def remit(self, *arguments: str, stdin: bytes = b"", expect: int | None = 0) -> Ran:
         """Run `remit` here."""
-        out, err = _Text(), _Text()
-        with self._surroundings(stdin, out, err):
-            try:
-                code = run(arguments)
-            except SystemExit as ended:
-                code = ended.code if isinstance(ended.code, int) else 1
-        ran = Ran(code=code, out=out.written(), err=err.written())
-        if expect is not None:
-            assert ran.code == expect, (arguments, ran)
-        return ran
-
-    @contextmanager
-    def _surroundings(self, stdin: bytes, out: _Text, err: _Text) -> Iterator[None]:
-        before, path = Path.cwd(), list(sys.path)
-        variables = {"REMIT_STATE": str(self.place / "state"), "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-        with ExitStack() as stack:
-            stack.enter_context(mock.patch.dict(os.environ, {**variables, **self.environment}))
-            stack.enter_context(mock.patch.object(sys, "stdin", _Text(stdin)))
-            stack.enter_context(contextlib.redirect_stdout(out))
-            stack.enter_context(contextlib.redirect_stderr(err))
-            stack.callback(os.chdir, before)
-            stack.callback(sys.path.__setitem__, slice(None), path)
-            sys.path.insert(0, str(self.site))
-            os.chdir(self.folder)
-            yield
+        own = {"REMIT_STATE": str(self.place / "state"), "PYTHONPATH": str(self.site), **self.environment}
+        return remit(*arguments, folder=self.folder, stdin=stdin, environment=own, expect=expect)
