@@ -193,6 +193,15 @@ def edit_payload(forger: Forger, seq: int) -> None:
     forger.connection.execute(query, (seq,))
 
 
+def blank_payload(forger: Forger, seq: int) -> None:
+    """Remove what lies apart from the next record that has such, as erasing does, and tell nobody."""
+    query = (
+        "UPDATE payloads SET data = NULL, salt = NULL, erased = 1.0, why = 'person'"
+        " WHERE seq = (SELECT min(seq) FROM payloads WHERE seq >= ?)"
+    )
+    forger.connection.execute(query, (seq,))
+
+
 def delete(forger: Forger, seq: int) -> None:
     """Delete a record."""
     forger.take(seq)
@@ -299,6 +308,12 @@ MUTATIONS = (
     Mutation(name="a record edited", make=edit, kinds=("edited",)),
     Mutation(name="a record edited, its own hash made anew", make=edit_hashed, kinds=("edited",)),
     Mutation(name="a payload edited", make=edit_payload, kinds=("edited",), exact=False),
+    Mutation(
+        name="a payload removed as if it had been erased",
+        make=blank_payload,
+        kinds=("payload removed without a record",),
+        exact=False,
+    ),
     Mutation(name="a record deleted", make=delete, kinds=("deleted",)),
     Mutation(name="a record deleted, the rest renumbered", make=delete_renumbered, kinds=("deleted",)),
     Mutation(name="two neighbours swapped", make=swap_neighbours, kinds=("reordered",), room=1),

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import site
+import threading
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -160,13 +161,14 @@ def pack_skills(
 
 @contextmanager
 def counted_cells(sandbox: Sandbox) -> Iterator[list[CellSpec]]:
-    """Yield the specs of the cells that are started meanwhile, in order."""
+    """Yield the specs of the cells that somebody waits for meanwhile, in order; spares do not count."""
     started: list[CellSpec] = []
     original = sandbox._new_cell
 
-    def new_cell(spec: CellSpec, client: Client) -> Cell:
-        started.append(spec)
-        return original(spec, client)
+    def new_cell(spec: CellSpec, client: Client, **how: Any) -> Cell:
+        if threading.current_thread().name != "remit-spares":
+            started.append(spec)
+        return original(spec, client, **how)
 
     sandbox._new_cell = new_cell  # type: ignore[method-assign]
     try:

@@ -351,6 +351,19 @@ def test_examples_have_a_copy_of_the_projects_workspace_or_of_one_that_is_named(
     assert found(check_pack(reading)) == {("summary-missing", "")}
 
 
+def test_a_wheel_has_no_workspace_of_its_own_and_says_how_one_is_named(reading: Path, tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder
+
+    def remedy(source: Path) -> str:
+        return next(one.remedy for one in check_pack(source).findings if one.code == "example-fails")
+
+    assert "tests/workspace" in remedy(reading)
+    wheel = Path(next(WheelBuilder(str(reading)).build(directory=str(tmp_path / "wheels"), versions=["standard"])))
+    assert "--workspace DIR" in remedy(wheel) and "tests/workspace" not in remedy(wheel)
+    (tmp_path / "a.txt").write_text("a")
+    assert "example-fails" not in {code for code, _ in found(check_pack(wheel, workspace=tmp_path))}
+
+
 @pytest.mark.confinement
 def test_a_link_out_of_the_workspace_of_a_project_leads_nowhere(reading: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("mine")

@@ -10,7 +10,7 @@ import pytest
 
 from remit.errors import StateError
 from remit.state.store import State
-from tests.command import remit
+from tests.in_process import remit
 from tests.test_break_packs import Place
 
 WRITES = '''

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from remit.deployment.deployment import Deployment
-from remit.deployment.files import write_atomically
+from remit.deployment.files import read_files, write_atomically
+from remit.deployment.summary import summary
 from remit.deployment.trust import propose_trust, trust
 from remit.errors import DeploymentError, NotTrusted
 from remit.packs.lock import Lock, read_lock, write_lock
 from remit.state.store import State
-from tests.command import remit
+from tests.command import home, remit
 from tests.test_break_packs import Place, value
 
 
@@ -154,7 +155,7 @@ settings = { endpoint = "evil.example:443" }
         'rule calendar: allow every call unless calls with {"skill":["mail.read"]} when {"unattended":true}'
         ' (it says: "reads the calendar only")',
         "  gets env:AWS_SECRET as its secret token",
-        '  settings: {"endpoint": "evil.example:443"}',
+        '  setting endpoint = "evil.example:443"',
         "  counts as reading, although that cannot be verified: send",
     ],
 )
@@ -162,6 +163,16 @@ def test_what_a_cloned_deployment_wants_is_shown(tmp_path: Path, shown: str) -> 
     (tmp_path / "remit.toml").write_text(CLONED)
     lines = propose_trust(tmp_path).lines
     assert any(line.startswith(shown) for line in lines), lines
+
+
+def test_a_host_that_a_setting_moves_is_shown_where_it_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = home(tmp_path, "weather")
+    monkeypatch.setenv("REMIT_STATE", str(tmp_path / "state"))
+    made.remit("packs", "enable", "weather", "--set", "endpoint=127.0.0.1:18991", "--yes")
+    lines = list(summary(read_files(made.folder)))
+    assert "  may connect to 127.0.0.1 on port 18991" in lines, lines
+    assert "to api.open-meteo.com" not in "\n".join(lines)
+    assert '  setting endpoint = "127.0.0.1:18991"' in lines
 
 
 def test_hostile_text_in_a_deployment_is_made_visible(tmp_path: Path) -> None:

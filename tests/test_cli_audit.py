@@ -143,6 +143,7 @@ def test_it_says_who_allowed_what_and_when(here: Here) -> None:
         (["files.read_file", "fs.read", "/etc/passwd"], 1, "it does not ask for it"),
         (["files.read_file", "net", "evil.example:443"], 1, "under net it asks for nothing"),
         (["files.write_file", "fs.write", "x.txt"], 0, "does not exist now"),
+        (["files.read_file", "fs.read", "workspace/top.txt"], 1, "paths start at the workspace"),
         (["files.rd", "fs.read", "x"], 1, "did you mean"),
         (["files.read_file", "shm", "x"], 2, "no permission"),
         (["files.read_file", "fs.read", "a\x01b"], 2, "no path pattern"),
@@ -169,6 +170,14 @@ def test_an_explanation_names_line_verdict_person_and_remedy(here: Here) -> None
     link.unlink()
     mode = here.remit("audit", "--read-only", "--why", "files.write_file", "fs.write", "x.txt", expect=1)
     assert "read-only mode takes it away" in mode.out
+
+
+def test_what_was_switched_off_is_named_with_what_restores_it(here: Here) -> None:
+    why = ("audit", "--why", "files.read_file", "fs.read", "docs/a.txt")
+    for name, told in ((("files",), "kill files --restore"), ((), "kill --restore")):
+        here.remit("kill", *name)
+        assert here.remit(*why, "--json", expect=1).json["remedy"] == f"remit {told}"
+        here.remit("kill", "--restore")
 
 
 def test_ci_can_fail_on_each_kind(here: Here) -> None:

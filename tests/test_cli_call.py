@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Home, home
+from tests.in_process import Here
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +135,8 @@ def test_a_rule_that_the_remedy_shows_allows_the_call(tmp_path: Path) -> None:
     with (made.folder / "remit.toml").open("a") as file:
         file.write(f"\n{rule}\n")
     untrusted = made.remit("call", "files.write_file", arguments, expect=4)
-    assert "run `remit trust`" in untrusted.err
-    made.remit("trust", "--yes")
+    assert "run `remit apply`" in untrusted.err
+    made.remit("apply", "--yes")
     made.remit("call", "files.write_file", arguments)
     assert (made.workspace / "a.txt").read_text() == "x"
 
@@ -161,3 +162,35 @@ def test_follow_up_calls_are_shown(place: Home) -> None:
 def test_hostile_text_is_made_visible(place: Home) -> None:
     ran = place.remit("call", "hostile.odd", '{"kind": "null"}')
     assert ran.out == "a\\x00b\\x1b[31m\\u202e\n"
+
+
+def test_a_parked_call_runs_in_its_session_once_it_is_approved(tmp_path: Path) -> None:
+    here = Here(place=tmp_path).make("files")
+    call = ("call", "files.write_file", '{"path": "a.txt", "content": "hi"}')
+    parked = here.remit(*call, "--json", expect=3).json
+    (asked,) = here.remit("signoff", "list", "--json").json
+    shown = here.remit("signoff", "show", asked["id"], "--json").json
+    here.remit("signoff", "approve", asked["id"], "--digest", shown["digest"])
+    here.remit(*call, expect=3)
+    assert not (here.folder / "workspace/a.txt").exists()
+    here.remit(*call, "--session", parked["session"])
+    assert (here.folder / "workspace/a.txt").read_text() == "hi"
+    here.remit(*call, "--session", parked["session"], expect=3)
+
+
+def test_an_option_that_call_has_not_leads_to_the_help_of_call(place: Home) -> None:
+    ran = place.remit("call", "files.read_file", "{}", "--yes", expect=2)
+    assert "remit call: unrecognized arguments: --yes" in ran.err and "try: remit call --help" in ran.err
+
+
+def test_many_packs_that_are_left_out_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    from remit.cli.opening import _warn_some
+    from remit.packs.installed import PackProblem
+
+    problems = [PackProblem(pack=name, distribution=name, reason="it broke", remedy="") for name in "abcde"]
+    _warn_some(problems, "c")
+    err = capsys.readouterr().err
+    assert "left out: pack c: it broke" in err and "left out: 4 packs, whole or in part (a, b, d, ...)" in err
+    assert err.count("left out: ") == 2
+    _warn_some(problems[:3], "")
+    assert capsys.readouterr().err.count("left out: pack ") == 3

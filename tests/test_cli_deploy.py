@@ -93,10 +93,18 @@ def test_single_skills_are_switched_on_and_off(here: Here) -> None:
     assert 'skills = ["ask", "look"]' in here.config
     gone = here.remit("packs", "disable", "tide.ask")
     assert gone.out == "disabled skills of tide: ask; left: look\n"
+    assert here.remit("packs", "disable", "tide.ask").out == gone.out  # it is off already
     assert "did you mean 'look'" in here.remit("packs", "disable", "tide.lok", expect=1).err
     assert "none, so it is off" in here.remit("packs", "disable", "tide.look").out
     assert "enabled = false" in here.config
     assert "not both" in here.remit("packs", "enable", "tide.ask", "--skills", "look", expect=2).err
+
+
+def test_what_is_switched_off_is_not_observed_either(here: Here) -> None:
+    here.remit("packs", "enable", "tide", "--yes")
+    here.remit("kill", "tide", "--reason", "leaks")
+    refused = here.remit("learn", "tide.look", "{}", "--yes", expect=1)
+    assert "tide is switched off here: leaks" in refused.err and "with far more rights" not in refused.err
 
 
 def test_the_skills_of_a_whole_pack_can_be_narrowed_one_by_one(here: Here) -> None:

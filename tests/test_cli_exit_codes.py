@@ -46,7 +46,7 @@ def test_a_misspelt_name_is_wrong_usage(place: Home, arguments: list[str], says:
     ids=" ".join,
 )
 def test_a_folder_without_a_deployment_is_the_same_failure_everywhere(tmp_path: Path, arguments: list[str]) -> None:
-    from tests.command import remit
+    from tests.in_process import remit
 
     assert "there is no remit.toml" in remit(*arguments, folder=tmp_path, expect=1).err
 

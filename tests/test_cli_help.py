@@ -16,6 +16,7 @@ ACTIONS = [
     *([command] for command in COMMANDS),
     *(["packs", action] for action in ("list", "info", "enable", "disable", "try")),
     *(["log", action] for action in ("list", "show")),
+    *(["extensions", action] for action in ("list", "enable", "disable")),
 ]
 PLAIN = {"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 HEAVY = {"pydantic", "importlib.metadata", "asyncio", "sqlite3", "httpx2", "jsonschema_rs", "tomlkit", "pluggy"}
@@ -50,7 +51,7 @@ def test_the_version_is_one_line(tmp_path: Path) -> None:
         (["packs"], "the following arguments are required: action"),
         (["packs", "nonsense"], "invalid choice: 'nonsense'"),
         (["log"], "the following arguments are required: action"),
-        (["log", "show", "x"], "invalid int value: 'x'"),
+        (["log", "list", "--limit", "x"], "invalid int value: 'x'"),
         (["call"], "the following arguments are required: skill"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["audit", "--nonsense"], "unrecognized arguments: --nonsense"),

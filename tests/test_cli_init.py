@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from tests.command import bare, remit
+from tests.command import bare
+from tests.in_process import remit
 from tests.terminal import on_terminal
 
 

@@ -112,7 +112,7 @@ def test_upgrade_says_by_its_exit_code_what_waits(
     assert run(["packs", "upgrade", "tide"]) == 4
     text = said(capsys)
     assert "+ skill look is new" in text
-    assert "upgraded tide to 1.1: run" in text
+    assert "upgraded tide to 1.1: run" in text and "unchanged skills go on; only look waits" in text
     assert "waiting for you: look\n  next: remit packs enable tide --skills run,look" in text
 
 

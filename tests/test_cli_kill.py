@@ -67,10 +67,26 @@ def test_the_list_says_who_since_when_and_why(here: Here) -> None:
     assert "is not switched off" in here.remit("kill", "calc", "--restore").out
 
 
+def test_what_stays_off_after_a_restore_is_said(here: Here) -> None:
+    here.remit("kill", "calc")
+    assert "SWITCHED OFF" in here.remit("packs", "list").out
+    here.remit("kill")
+    told = here.remit("kill", "calc.evaluate", "--restore", expect=1)
+    assert "every skill is switched off" in told.err and "remit kill --restore" in told.err and not told.out
+    assert here.remit("kill", "calc", "--restore", "--json", expect=1).json["off"]["name"] == "*"
+    here.remit("kill", "--restore")
+    here.remit("kill", "calc.evaluate")
+    assert "enabled, SWITCHED OFF: evaluate" in here.remit("packs", "list").out
+    (calc,) = (one for one in here.remit("packs", "list", "--json").json["packs"] if one["pack"] == "calc")
+    assert calc["switched_off"] == ["calc.evaluate"]
+    here.remit("kill", "--restore")
+    assert "SWITCHED OFF" not in here.remit("packs", "list").out
+
+
 @pytest.mark.parametrize(("name", "near"), [("clac", "'calc'"), ("calc.evalute", "'calc.evaluate'"), ("zzz", "zzz")])
 def test_a_typing_error_stops_nothing_and_is_said(here: Here, name: str, near: str) -> None:
     told = here.remit("kill", name, expect=2)
-    assert near in told.err and "remit kill without a name stops everything" in told.err
+    assert near in told.err and "remit packs list" in told.err and "everything" not in told.err
     assert here.remit("kill", "--list").out == "nothing is switched off\n"
 
 

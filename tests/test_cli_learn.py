@@ -11,7 +11,7 @@ import pytest
 
 from remit.cli.main import run
 from tests import web_servers
-from tests.command import remit
+from tests.in_process import remit
 
 pytestmark = pytest.mark.confinement
 
@@ -171,6 +171,13 @@ def test_a_variable_that_it_asks_for_is_found(learn: Any, monkeypatch: pytest.Mo
     monkeypatch.delenv("CURIOUS_NAME")
     found = learn("needs_name")
     assert found.code == 1 and "CURIOUS_NAME" in " ".join(found["notes"])
+
+
+def test_a_host_that_a_setting_names_is_written_as_the_setting() -> None:
+    from remit.deployment.needs import Needs, by_settings
+
+    found = by_settings(Needs(table={"net": ("127.0.0.1:80", "a.example:443")}), {"endpoint": "127.0.0.1:80", "n": 1})
+    assert found.table["net"] == ("${setting.endpoint}", "a.example:443")
 
 
 def test_one_that_fails_by_itself_proves_nothing(learn: Any) -> None:

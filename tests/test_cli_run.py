@@ -71,7 +71,7 @@ def test_json_is_the_structured_result_and_nothing_else(place: Home) -> None:
     with serve([calls(ADD, usage=usage), text("It is 5.", usage=usage)]) as server:
         ran = run(place, server.base_url, "--json")
     told = ran.json
-    assert set(told) == {"answer", "status", "stop_reason", "steps", "calls", "usage", "session"}
+    assert set(told) == {"answer", "status", "stop_reason", "steps", "calls", "usage", "cost", "model", "session"}
     assert (told["answer"], told["status"], told["steps"]) == ("It is 5.", "answered", 2)
     assert told["calls"][0]["skill"] == "good.add" and told["calls"][0]["result"] == 5.0
     assert told["usage"]["input_tokens"] == 20
@@ -245,7 +245,7 @@ def test_an_endpoint_that_is_no_url_is_named(place: Home) -> None:
 def test_answers_pass_through_an_ascii_terminal(place: Home) -> None:
     plain = {"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     with serve([calls(("good__greet", {"name": "北京"})), text("你好\x1b[31m")]) as server:
-        ran = run(place, server.base_url, environment=plain)
+        ran = place.program("run", "What is 2 + 3?", "--model", "m", "--base-url", server.base_url, environment=plain)
         told = server.bodies[1]["messages"][-1]["content"]
     assert ran.out == "\\u4f60\\u597d\\x1b[31m\n"
     assert "北京" in told, told

@@ -55,4 +55,4 @@ def test_an_edit_that_narrows_needs_no_new_trust_and_one_that_widens_does(tmp_pa
     assert made.remit("call", "good.add", '{"a": 1}').out == "1.0\n"
     path.write_text(text.replace('write = "ask"', 'write = "allow"'))
     ran = made.remit("call", "good.add", '{"a": 1}', expect=4)
-    assert "write" in ran.err and "remit trust" in ran.err
+    assert "write" in ran.err and "remit apply" in ran.err

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import remit
+from tests.in_process import remit
 from tests.packaging import project
 from tests.processes import wait_until
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,15 +22,30 @@ from tests.packaging import build_site
 HELD = (Enforced(right="files", by="kernel", detail="Landlock"), Enforced(right="disk", by="polled", detail=""))
 
 
-@pytest.fixture
-def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    folder = tmp_path / "deployment"
+@contextmanager
+def made(place: Path) -> Iterator[Deployment]:
+    folder = place / "deployment"
     folder.mkdir()
     init(folder, enforcement="available").apply()
-    site = [str(build_site(tmp_path, "good", "liar", "slow"))]
+    site = [str(build_site(place, "good", "liar", "slow"))]
     enable(folder, "good", skills=["add", "read", "wipe"], paths=site).apply()
     enable(folder, "liar", paths=site).apply()
     with Deployment.open(folder, paths=site) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REMIT_STATE", str(tmp_path_factory.mktemp("state")))
+        with made(tmp_path_factory.mktemp("audit")) as opened:
+            yield opened
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Deployment]:
+    """One that a test may change or open again."""
+    with made(tmp_path) as opened:
         yield opened
 
 
@@ -81,9 +97,9 @@ def test_a_skill_that_cannot_be_called_comes_with_what_would_help(
     assert remedy in found.remedy
 
 
-def test_read_only_mode_is_named(deployment: Deployment) -> None:
-    site = [str(deployment.folder.parent / "site")]
-    with Deployment.open(deployment.folder, paths=site, read_only=True) as reading:
+def test_read_only_mode_is_named(own: Deployment) -> None:
+    site = [str(own.folder.parent / "site")]
+    with Deployment.open(own.folder, paths=site, read_only=True) as reading:
         assert "--read-only" in allow_remedy(reading, "good.wipe").remedy
 
 
@@ -108,13 +124,13 @@ match = { skill = "good.wipe", asked_by = "model" }
 """
 
 
-def test_rules_without_conditions_give_the_verdict_and_others_may_change_it(deployment: Deployment) -> None:
-    before = {one.skill: (one.verdict, one.source) for one in audit_rows(deployment, enforcement=HELD)}
-    config = deployment.folder / "remit.toml"
+def test_rules_without_conditions_give_the_verdict_and_others_may_change_it(own: Deployment) -> None:
+    before = {one.skill: (one.verdict, one.source) for one in audit_rows(own, enforcement=HELD)}
+    config = own.folder / "remit.toml"
     config.write_text(config.read_text() + RULES)
-    trust(deployment.folder)
-    site = [str(deployment.folder.parent / "site")]
-    with Deployment.open(deployment.folder, paths=site) as ruled:
+    trust(own.folder)
+    site = [str(own.folder.parent / "site")]
+    with Deployment.open(own.folder, paths=site) as ruled:
         after = {one.skill: (one.verdict, one.source, one.rules) for one in audit_rows(ruled, enforcement=HELD)}
     assert (before["good.add"], after["good.add"]) == (("allow", "default read"), ("deny", "rule a", ()))
     assert before["liar.write"] == ("ask", "default write")

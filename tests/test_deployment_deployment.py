@@ -328,6 +328,18 @@ def test_the_workspace_is_known_where_something_in_it_is_granted(place: Callable
     assert add is not None and (add.workspace, add.cwd) == (None, None)
 
 
+def test_the_workspace_is_known_where_what_is_granted_in_it_is_not_there_yet(place: Callable[..., Place]) -> None:
+    here = place("good")
+    here.enable("good", grants={"fs.read": ["${workspace}/notes/**"]})
+    with here.open() as deployment:
+        cells = {name: skill.cell for name, skill in deployment.skills.items()}
+        read, add = cells["good.read"], cells["good.add"]
+        assert read is not None and (read.workspace, read.cwd) == (f"{here.folder}/workspace", None)
+        assert read.rights.read == () and add is not None and add.workspace is None
+        (note,) = (one for one in deployment.notes if "${workspace}/notes/**" in one)
+        assert note.endswith("there is no such folder (for read)")
+
+
 def test_a_cell_of_each_pack_is_prepared_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = Here(place=tmp_path).make("calc", "files")
     monkeypatch.setenv("REMIT_STATE", str(tmp_path / "state"))

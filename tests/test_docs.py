@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from remit_sandbox.signoff import SignoffDecision, SignoffRequest
-from tests.command import deployment, remit
+from tests import command
+from tests.command import deployment
+from tests.in_process import remit
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("plugins/*/README.md"))]
@@ -33,8 +35,9 @@ def sessions() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("document", "session"), sessions(), ids=lambda value: value[:40])
 def test_console_sessions_run_as_shown(document: str, session: str, tmp_path: Path) -> None:
+    run = command.remit if document == "README.md" else remit
     if "remit init" not in session:
-        remit("init", "--yes", "--enforcement", "available", folder=tmp_path)
+        run("init", "--yes", "--enforcement", "available", folder=tmp_path)
     commands = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
     for shown in commands:
         line, _, expected = shown.partition("\n")
@@ -42,7 +45,7 @@ def test_console_sessions_run_as_shown(document: str, session: str, tmp_path: Pa
         assert arguments[0] == "remit", f"{document}: only remit commands are shown in console blocks"
         extra = ["--enforcement", "available"] if arguments[1] == "init" else []
         extra += ["--yes"] if arguments[1:3] == ["packs", "enable"] and "--yes" not in arguments else []
-        ran = remit(*arguments[1:], *extra, folder=tmp_path)
+        ran = run(*arguments[1:], *extra, folder=tmp_path)
         if expected.strip():
             assert expected.strip() in ran.out, (line, ran.out)
 
@@ -58,11 +61,21 @@ def test_python_examples_of_the_readme_run(tmp_path: Path) -> None:
         assert "The sum is 5. answered ['ok']" in done.stdout
 
 
+def test_the_python_example_of_the_page_on_cells_runs(tmp_path: Path) -> None:
+    (program,) = blocks(ROOT / "docs/cells.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, env=os.environ
+    )
+    assert done.stdout == 'result "HELLO"\n', done.stderr
+
+
 PRINTED = (
     "It is 36. I said 36. ['36']",
     "local.add 5\nIt is 5.",
+    "36.0 3",
+    "failed Not now (the endpoint is down).",
     "[('ok', ''), ('denied', 'only .txt files')]",
-    "parked run it on a terminal and answer the question",
+    "parked remit signoff show ",
 )
 """What each program of docs/agents.md prints, in part."""
 

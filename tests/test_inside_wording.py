@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+from remit_sandbox.inside import refusals
+from remit_sandbox.inside.context import Context
 from remit_sandbox.inside.wording import TRACEBACK, Wording
 
 
@@ -61,3 +66,21 @@ def test_a_cycle_of_causes_ends() -> None:
     first.__cause__, second.__cause__ = second, first
     assert Wording().trace(first) == ""
     assert Wording().line(first) == "ValueError: 1"
+
+
+def test_a_failure_says_when_a_skill_has_no_right_to_the_workspace(tmp_path: Path) -> None:
+    def uses(ctx: Context) -> object:
+        return ctx.workspace / "notes"  # type: ignore[operator]
+
+    def fails(ctx: Context) -> object:
+        return ctx.data / "notes"  # type: ignore[operator]
+
+    def why(run: Callable[[Context], object], workspace: str | None) -> str:
+        try:
+            run(Context(workspace=workspace))
+        except TypeError as error:
+            return refusals.why(error)
+        return "it worked"
+
+    assert why(uses, None).startswith("this skill has no right to the workspace; add fs.read")
+    assert why(uses, str(tmp_path)) == "it worked" and why(fails, None) == ""

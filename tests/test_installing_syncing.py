@@ -62,6 +62,19 @@ def edit_lock(place: Place, lock: Lock) -> None:
     trust(place.folder)
 
 
+def test_everything_that_cannot_be_had_is_named_at_once(fresh: Place, index: Path) -> None:
+    config = Path(fresh.folder, "remit.toml")
+    config.write_text(config.read_text() + "\n[packs.ebb]\nenabled = true\n")
+    lock = read_lock(Path(fresh.folder, "remit.lock"))
+    edit_lock(fresh, lock.with_pack("ebb", replace(lock.packs["tide"], distribution="remit-ebb", wheels={})))
+    for wheel in index.glob("remit_tide*"):
+        wheel.unlink()
+    with pytest.raises(PackError) as refused:
+        sync(fresh)
+    assert "remit-ebb==1.0" in refused.value.message and "remit-tide==1.0" in refused.value.message
+    assert len(refused.value.remedy.splitlines()) == 1 and site_names(fresh) == []
+
+
 def test_a_clone_does_nothing_until_it_is_trusted(fresh: Place) -> None:
     with pytest.raises(NotTrusted):
         sync(fresh)

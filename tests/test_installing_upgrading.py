@@ -40,7 +40,14 @@ def version(place: Place) -> str:
 
 def test_nothing_newer(place: Place) -> None:
     with upgrading(place, "tide", sandbox=CELLS) as found:
-        assert (found.whole, found.exit_code, found.version) == (None, 0, "1.0")
+        assert (found.whole, found.exit_code, found.version, found.offered) == (None, 0, "1.0", True)
+
+
+def test_without_an_index_that_has_it_nobody_can_tell(place: Place, index: Path) -> None:
+    for wheel in index.glob("remit_tide*"):
+        wheel.unlink()
+    with upgrading(place, "tide", sandbox=CELLS) as found:
+        assert (found.whole, found.offered) == (None, False)
 
 
 def test_unchanged_skills_go_on_by_themselves(place: Place, index: Path) -> None:

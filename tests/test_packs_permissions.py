@@ -111,14 +111,14 @@ THINGS = st.one_of(
 
 
 @given(PERMISSIONS, PERMISSIONS, st.lists(THINGS, min_size=20, max_size=20))
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_what_lies_within_allows_nothing_more(one: Permission, two: Permission, things: list[tuple[str, Any]]) -> None:
     if one.within(two):
         assert all(_allows(two, thing) for thing in things if _allows(one, thing))
 
 
 @given(PERMISSIONS, PERMISSIONS, st.lists(THINGS, min_size=20, max_size=20))
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_the_intersection_allows_exactly_what_both_allow(
     one: Permission, two: Permission, things: list[tuple[str, Any]]
 ) -> None:

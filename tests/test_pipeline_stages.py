@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from remit.errors import EnforcementError, StateError
 from remit.pipeline.events import PipelineEvent
+from remit.pipeline.redact import HIDDEN
 from remit.skills import Skill
 from remit_sandbox import CellSpec, Sandbox
 from tests.pipeline_parts import Bench, Person, call, host_skill, pack_skills
@@ -108,6 +109,16 @@ def test_secret_arguments_stay_out_of_every_record(tmp_path: Path) -> None:
         bench.text("local.note", '{"secret": "hunter2!"')
         for record in bench.state.records():
             assert "hunter2!" not in json.dumps(record.body), record.event
+
+
+def test_arguments_of_a_skill_that_is_not_there_leave_their_names_only(tmp_path: Path) -> None:
+    with Bench(tmp_path, LOOK) as bench:
+        for written in ('{"to": "a@b.c", "text": "TOPSECRET"}', '{"text": "TOPSECRET"', '"TOPSECRET"'):
+            assert bench.text("mailer.send", written).status == "invalid"
+        proposed = [record.body["arguments"] for record in bench.state.records(event="call.proposed")]
+        assert proposed == [{"to": HIDDEN, "text": HIDDEN}, HIDDEN, HIDDEN]
+        for record in bench.state.records():
+            assert "TOPSECRET" not in json.dumps(record.body), record.event
 
 
 def test_the_same_read_comes_from_the_cache(tmp_path: Path) -> None:
@@ -263,7 +274,7 @@ def test_a_machine_that_cannot_confine_stops_the_run(
     assert cell is not None
     strict: Skill = replace(skills["add"], cell=replace(cell, enforcement="kernel"))
 
-    def refuse(spec: CellSpec, client: object) -> None:
+    def refuse(spec: CellSpec, client: object, **_: object) -> None:
         raise CannotConfine(("files: no Landlock",))
 
     with Bench(tmp_path, strict, sandbox=sandbox) as bench:

@@ -214,7 +214,8 @@ def test_descriptors_and_processes_do_not_grow(sandbox: Sandbox, pack: Path) -> 
     for _ in range(20):
         with sandbox.borrow(spec, "grow") as cell:
             call(cell, "echo", text="x")
-    assert descriptors() <= before
+    # Spares that stand ready and cells that are being ended come and go; a leak would be one a call.
+    assert descriptors() < before + 5
 
 
 def test_exec_needs_process_isolation(sandbox: Sandbox, pack: Path) -> None:

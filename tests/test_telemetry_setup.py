@@ -48,12 +48,19 @@ def test_the_example_prints_spans_and_metrics() -> None:
     assert "gen_ai.execute_tool.duration" in told and "12 EUR" not in told + event
 
 
+def test_the_example_says_what_is_missing() -> None:
+    code = "import runpy, sys; sys.modules['opentelemetry.sdk'] = None; runpy.run_module('examples.telemetry')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and 'pip install "remit[telemetry]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_command_line_exports_where_remit_toml_says_so(tmp_path: Path) -> None:
     made = home(tmp_path, "good", fixtures=("good",))
     path = made.folder / "remit.toml"
     path.write_text(path.read_text() + '\n[telemetry]\nexport = "console"\n')
     made.remit("trust", "--yes")
-    ran = made.remit("call", "good.add", '{"a": 2, "b": 3}')
+    ran = made.program("call", "good.add", '{"a": 2, "b": 3}')
     assert ran.out.strip() == "5.0"
     assert '"name": "execute_tool good.add"' in ran.err and "gen_ai.execute_tool.duration" in ran.err
     assert '"service.name": "remit"' in ran.err

@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -244,3 +245,27 @@ def test_the_pytest_plugin_costs_nothing_until_it_is_asked_for(tmp_path: Path) -
 @pytest.mark.remit_pack(project("typed"), cells=False)
 def test_the_fixture_opens_what_the_mark_says(remit_pack: TriedPack) -> None:
     assert remit_pack.name == "typed" and remit_pack.value("steps", count=1) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "address"),
+    [
+        ("127.0.0.1:8000", ("127.0.0.1", 8000)),
+        ("http://127.0.0.1:8000", ("127.0.0.1", 8000)),
+        ("http://[::1]:8000/", ("::1", 8000)),
+        (("127.0.0.1", 8000), ("127.0.0.1", 8000)),
+    ],
+)
+def test_a_server_of_a_test_is_named_by_address_or_url(place: Any, address: tuple[str, int]) -> None:
+    from remit.testing.network import _address
+
+    assert _address(place) == address
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1", "http://127.0.0.1:8000/path", "8000", ":8000", ("", 1), 8000])
+def test_what_is_no_server_of_a_test_is_refused_with_what_would_be_one(place: Any) -> None:
+    from remit.testing.network import only_to
+
+    with pytest.raises(UsageError, match="is no server") as refused:
+        only_to({"a.example:80": place})
+    assert "http://127.0.0.1:8000" in refused.value.remedy

@@ -1,6 +1,8 @@
 """Remit: skill packs for language-model agents, each held to its permission.
 
 The names below are imported when they are first used, so that `import remit` stays light.
+
+PYTEST_DONT_REWRITE: importing this before pytest starts is no mistake, although its plugin lies here.
 """
 
 from __future__ import annotations

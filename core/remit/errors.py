@@ -13,6 +13,7 @@ RemitError
 │   └── PolicyError       a rule or grant that must not load
 ├── RunError              a run failed through no fault of the model
 │   ├── ModelError        the model's endpoint is down, refuses, or answers rubbish
+│   │   └── EndpointDown  it cannot be reached, or kept failing; another one may answer
 │   ├── EnforcementError  this machine cannot confine skills as the deployment demands
 │   ├── StateError        state.db cannot be read or written
 │   └── EvidenceError     the log, a key, an anchor or a proof does not hold
@@ -112,6 +113,10 @@ class RunError(RemitError):
 
 class ModelError(RunError):
     """The model's endpoint is down, refuses, or answers what cannot be read."""
+
+
+class EndpointDown(ModelError):
+    """The model's endpoint cannot be reached, or failed each time it was asked again."""
 
 
 class EnforcementError(RunError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from remit.errors import UsageError
+from remit.errors import DeploymentError, UsageError
 from remit.skills import Skill
 from remit.values import EFFECTS, IMPACTS, Effect, Impact
 
@@ -131,6 +131,19 @@ def local_skill(function: Callable[..., Any]) -> Skill:
         hash=_hash(function),
         confined=False,
     )
+
+
+def require_allowed(skill: Skill, allowed: Sequence[str]) -> None:
+    """Refuse a function that the deployment does not list under `[host_skills] allow`.
+
+    Raises:
+        DeploymentError: it is not listed; functions are not confined.
+    """
+    if not {skill.full, skill.name} & set(allowed):
+        raise DeploymentError(
+            f"the deployment does not allow the function {skill.name}, which is not confined",
+            remedy=f'to allow it, write allow = ["{skill.full}"] under [host_skills] in remit.toml',
+        )
 
 
 def _declared(options: Mapping[str, Any]) -> Declared:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from remit.errors import DeploymentError
+from remit.plain_file import read_plain
 from remit.state_root import VARIABLE as VARIABLE
 from remit.state_root import state_root_path
 
 _KEY_BYTES = 32
+_LARGEST = 64 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +73,10 @@ def find_state(folder: Path) -> StateFolder | None:
     """
     root = state_root()
     identity = _identity(folder)
-    with suppress(OSError, ValueError):
-        name = _index(root, identity).read_text("ascii").strip()
+    with suppress(OSError, ValueError, RecursionError):
+        name = read_plain(_index(root, identity), _LARGEST).decode("ascii").strip()
         path = root / "deployments" / name
-        if _is_id(name) and json.loads((path / "folder.json").read_text("utf-8")) == identity:
+        if _is_id(name) and json.loads(read_plain(path / "folder.json", _LARGEST)) == identity:
             return StateFolder(id=name, path=private_folder(path))
     return None
 
@@ -108,6 +110,12 @@ def data_folder(state: StateFolder, pack: str, principal: str) -> Path:
     return private_folder(private_folder(folder / pack) / who)
 
 
+def data_folders(state: Path, principal: str) -> tuple[Path, ...]:
+    """Return the folders that packs keep for `principal` in the state at `state`, without empty ones."""
+    who = _hashed(principal)[:16]
+    return tuple(found for found in sorted(state.glob(f"data/*/{who}")) if any(found.iterdir()))
+
+
 def person_key() -> bytes:
     """Return the secret key of this person, made on first use (a file of mode 0600).
 
@@ -118,7 +126,7 @@ def person_key() -> bytes:
     try:
         if not path.exists():
             _place_once(path, os.urandom(_KEY_BYTES))
-        key = path.read_bytes()
+        key = read_plain(path, _LARGEST)
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
     if len(key) != _KEY_BYTES:
@@ -127,7 +135,11 @@ def person_key() -> bytes:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Put `data` at `path` in one step, mode 0600; readers see the old file or the new one."""
+    """Put `data` at `path` in one step, mode 0600; readers see the old file or the new one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     replace_file(path, data, mode=0o600)
 
 

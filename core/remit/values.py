@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from remit.provenance.ledger import Ledger
 
 Effect = Literal["read", "write", "external"]
 """What a call can change: nothing, something inside the deployment's folders, the world outside."""
@@ -54,6 +57,7 @@ class Call:
         asked_by: who asked.
         parent: id of the call whose pack asked for this one as a follow-up.
         repaired: the text was damaged JSON that a parser mended.
+        ledger: what its session has heard and read, for provenance; None where nobody knows.
     """
 
     id: str
@@ -64,6 +68,7 @@ class Call:
     asked_by: AskedBy = "model"
     parent: str | None = None
     repaired: bool = False
+    ledger: Ledger | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +82,7 @@ class Decision:
         rules: ids of every rule that matched.
         steps: each contribution as (verdict, source, reason), strictest first.
         remedy: the exact command or line of `remit.toml` that would allow it; for people, never for the model.
+        origins: argument to where its value came from, in words; empty where provenance was not asked.
     """
 
     verdict: Verdict
@@ -85,6 +91,7 @@ class Decision:
     rules: tuple[str, ...] = ()
     steps: tuple[tuple[Verdict, str, str], ...] = ()
     remedy: str = ""
+    origins: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

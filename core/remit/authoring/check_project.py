@@ -18,6 +18,7 @@ from remit.errors import ManifestError, PackError
 from remit.packs.contents import entry_point
 from remit.packs.distribution import GROUP, Refused
 from remit.packs.manifest import Manifest, read_pack_manifest
+from remit.plain_file import read_plain
 
 _STARTUP = ("sitecustomize", "usercustomize")
 
@@ -42,8 +43,8 @@ def check_project(subject: Subject) -> Iterator[Finding]:
         return
     path = subject.project / "pyproject.toml"
     try:
-        table = tomllib.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError):
+        table = tomllib.loads(read_plain(path, 1024 * 1024).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         yield Finding(
             code="pack-refused",
             level="error",

@@ -145,8 +145,13 @@ class Examples:
             self._add("permission-missing", "error", name, message, "ask for the right that it needs")
         else:
             message = f"example {number} ended {seen.status}: {seen.error}"
-            remedy = f"files that it needs can lie in {'/'.join(WORKSPACE)} of the project"
-            self._add("example-fails", "error", name, message, remedy)
+            self._add("example-fails", "error", name, message, self._where_files_lie())
+
+    def _where_files_lie(self) -> str:
+        by_option = "`--workspace DIR` names a folder whose copy is its workspace"
+        if self._subject.project is None:
+            return f"where it needs files, {by_option}"
+        return f"files that it needs can lie in {'/'.join(WORKSPACE)} of the project; or {by_option}"
 
     def _add(self, code: str, level: str, name: str, message: str, remedy: str) -> None:
         path = self._subject.pack.manifest

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from remit.authoring.deeds import KNOWN, Deed, deed_of_call, deed_of_name
+from remit.plain_file import read_plain
 
 LARGEST = 2 * 1024 * 1024
 """Bytes of a source file that is read."""
@@ -160,9 +161,7 @@ class Source:
 
 
 def _module(root: Path, path: Path) -> Module:
-    if path.stat().st_size > LARGEST:
-        raise ValueError("too large")
-    tree = ast.parse(path.read_bytes())
+    tree = ast.parse(read_plain(path, LARGEST))
     parts = [root.name, *path.relative_to(root).with_suffix("").parts]
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]

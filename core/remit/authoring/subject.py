@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from remit.deployment.try_pack import development_pack
 from remit.errors import PackError
 from remit.packs.discovery import discover
 from remit.packs.installed import InstalledPack
+from remit.plain_file import read_plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,7 @@ class Subject:
     def shown(self, path: Path) -> str:
         """Return a path of the pack as its author knows it."""
         base = self.project.resolve() if self.project is not None else self.pack.root.parent
-        real = path.resolve()
+        real = Path(os.path.realpath(path))
         return real.relative_to(base).as_posix() if real.is_relative_to(base) else path.name
 
 
@@ -71,8 +73,9 @@ def _requires(folder: Path) -> tuple[str, ...]:
     import tomllib
 
     try:
-        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8-sig")).get("project", {})
-    except (OSError, ValueError):
+        text = read_plain(folder / "pyproject.toml", 1024 * 1024).decode("utf-8-sig")
+        project = tomllib.loads(text).get("project", {})
+    except (OSError, ValueError, RecursionError):
         return ()
     found = project.get("dependencies", []) if isinstance(project, dict) else []
     return tuple(str(one) for one in found) if isinstance(found, list) else ()

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.opening import add_folder, add_json, add_read_only, approver, opened, piped, read_only, whole
+from remit.cli.opening import (
+    add_folder,
+    add_json,
+    add_no_extensions,
+    add_read_only,
+    approver,
+    opened,
+    piped,
+    read_only,
+    whole,
+)
 from remit.cli.waiting import Waiting, waiting
 
 if TYPE_CHECKING:
@@ -27,50 +38,78 @@ examples:
   remit call files.read_file '{"path": "notes.txt"}' --json
   echo '{"city": "Oslo"}' | remit call weather.get_weather -
 
---json prints {"status", "result", "reason", "duration"}.
+What needs sign-off is asked on the terminal; without one the call is parked (remit signoff). There is no --yes.
+Once it is approved, the same call runs with the --session that was named when it was parked.
+--json prints {"status", "result", "reason", "duration"}, and the session of a parked call.
 exit codes: 0 ok, 1 denied, failed or timed out, 2 invalid, 3 parked
 """
     parser.add_argument("skill", help="the skill, as PACK.SKILL")
     parser.add_argument("arguments", nargs="?", default="", help="its arguments as JSON; - reads standard input")
+    parser.add_argument("--session", help="the session of a parked call that was approved meanwhile")
     add_folder(parser)
     add_json(parser)
     add_read_only(parser)
+    add_no_extensions(parser)
     parser.set_defaults(action=call)
 
 
 def call(options: argparse.Namespace) -> int:
     """Make the call, print its result, return the exit code of its status."""
     arguments = piped() if options.arguments == "-" else whole(options.arguments)
-    with opened(options, quiet=options.json) as deployment:
-        result = make(deployment, options.skill, arguments, mode=read_only(options))
+    with opened(options, quiet=options.json, skill=options.skill) as deployment:
+        session = options.session or secrets.token_hex(8)
+        result = make(deployment, options.skill, arguments, mode=read_only(options), session=session)
         told = explained(deployment, result, options.skill)
-    show(told, as_json=options.json)
+    show(told, as_json=options.json, session=session)
     # A skill that is there and cannot be called is no wrong usage.
     return EXIT_CODES.get(result.status, 1) if told.reason == result.reason else 1
 
 
-def make(deployment: Deployment, skill: str, arguments: str, *, mode: Any = False, on_event: Any = None) -> Result:
-    """Take one call through the pipeline of `deployment`, asked by a person."""
+def make(
+    deployment: Deployment,
+    skill: str,
+    arguments: str,
+    *,
+    mode: Any = False,
+    on_event: Any = None,
+    session: str = "",
+) -> Result:
+    """Take one call through the pipeline of `deployment`, asked by a person; no session means a new one."""
     import asyncio
-    import secrets
 
+    from remit.pipeline.configured import checkpoints_of, notifier_of, redactor_of, telemetry_of
+    from remit.pipeline.observing import observed
     from remit.pipeline.pipeline import Pipeline
     from remit.state.store import State
     from remit.values import Call
 
+    redactor = redactor_of(deployment.config)
     with State(deployment.state_folder) as state, waiting(screen.visible(skill)) as sign:
+        deployment.extensions.listen(state)
         pipeline = Pipeline(
             skills=deployment.skills,
             rules=deployment.rules,
             state=state,
             sandbox=deployment.sandbox,
-            approver=approver(),
+            approver=deployment.extensions.approver or approver(),
             unattended=deployment.config.defaults.unattended,
             principal=deployment.principal,
             read_only=mode,
-            on_event=_heard(sign, screen.visible(skill), on_event or progress),
+            durable_reads=deployment.config.log.reads == "durable",
+            checkpoints=checkpoints_of(deployment.config, state),
+            redactor=redactor,
+            telemetry=telemetry_of(deployment.config, redactor),
+            notify=notifier_of(deployment.config, deployment.folder),
+            on_event=observed(
+                deployment.extensions,
+                state,
+                deployment.skills,
+                redactor,
+                _heard(sign, screen.visible(skill), on_event or progress),
+            ),
         )
-        asked = Call(id="c1", skill=skill, arguments=arguments, session=secrets.token_hex(8), asked_by="person")
+        own = session or secrets.token_hex(8)
+        asked = Call(id="c1", skill=skill, arguments=arguments, session=own, asked_by="person")
         return asyncio.run(pipeline.call(asked))
 
 
@@ -109,15 +148,17 @@ def progress(event: PipelineEvent) -> None:
         screen.warn(f"  {screen.visible(event.skill)}: {screen.clipped(event.text, 100)}")
 
 
-def show(result: Result, *, as_json: bool) -> None:
+def show(result: Result, *, as_json: bool, session: str = "") -> None:
     """Print a result: the text that a model would read, or the JSON form; and what a person can do about it."""
     if as_json:
-        screen.say_json(plain(result))
+        screen.say_json(plain(result) | ({"session": session} if result.status == "parked" else {}))
     elif result.status == "ok":
         screen.say(screen.visible(result.text))
     else:
         screen.warn(f"{result.status}: {screen.visible(result.text)}")
         screen.next_step(result.remedy)
+        if result.status == "parked" and session:
+            screen.next_step(f"once it is approved, make the same call with --session {session}")
 
 
 def plain(result: Result) -> dict[str, Any]:

@@ -42,6 +42,8 @@ def chat(options: argparse.Namespace) -> int:
     session = options.session or secrets.token_hex(8)
     with agent(options) as speaker:
         tell_of_new_session(speaker, options.session)
+        if speaker.deployment is not None:
+            speaker.deployment.prepare()
         opening = f"session {session}, model {speaker.model.name}; /help lists commands"
         screen.warn(screen.styled(opening, "dim", sys.stderr))
         while (line := ask()) is not None:

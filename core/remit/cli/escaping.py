@@ -27,7 +27,10 @@ def try_to_escape(*, as_json: bool) -> int:
         raise UsageError("the attempts are made against Linux", remedy="`remit doctor` shows what holds here")
     from remit_sandbox.escape.report import quick
 
-    with waiting("trying to get out of cells, about a minute"):
+    screen.warn(
+        "trying to get out of cells in every way that is quick; that takes one to two minutes, then rows follow"
+    )
+    with waiting("trying to get out of cells"):
         report = quick()
     if as_json:
         screen.say_json(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import warn_problems
-from remit.deployment.glance import broken_manifest, enabled_packs, locked_manifests, locked_versions, state_of
+from remit.deployment.glance import (
+    broken_manifest,
+    enabled_packs,
+    locked_manifests,
+    locked_versions,
+    state_of,
+    switched_off,
+)
 
 if TYPE_CHECKING:
     from remit.deployment.config import PackConfig
@@ -28,21 +35,45 @@ def list_installed(options: argparse.Namespace) -> int:
     locked = locked_versions(options.folder)
     missing = _missing(found, enabled or {})
     broken = _broken(found, enabled or {}, options.folder)
-    problems = (*found.problems, *_absent(missing), *_unlocked(found, enabled or {}, locked), *broken.values())
+    off = switched_off(options.folder) if enabled else ()
+    told = (*_absent(missing), *_unlocked(found, enabled or {}, locked))
+    problems = (*found.problems, *told, *broken.values())
     if options.json:
-        packs = [{**_facts(pack, enabled), "broken": pack.name in broken} for pack in found.packs]
+        packs = [
+            {**_facts(pack, enabled), "broken": pack.name in broken, "switched_off": list(_off(pack.name, off))}
+            for pack in found.packs
+        ]
         screen.say_json({"packs": packs, "problems": [problem._asdict() for problem in problems]})
         return 0
-    rows = [_row(pack, enabled, locked, broken=pack.name in broken) for pack in found.packs]
+    rows = [
+        (name, *rest, f"{here}{_switched(name, off) if (enabled or {}).get(name) else ''}")
+        for name, *rest, here in (_row(pack, enabled, locked, broken=pack.name in broken) for pack in found.packs)
+    ]
     rows += [(name, "-", "-", state_of(name, None, enabled or {}, locked)) for name in missing]
     if rows:
         screen.say(screen.table(("pack", "distribution", "version", "here"), rows))
     else:
         screen.say("No pack is installed. Packs are pip packages; try: remit packs add remit-calc")
-    warn_problems(problems)
+    warn_problems((*found.problems, *broken.values()))
+    for problem in told:  # why is what the table says
+        screen.next_step(f"pack {problem.pack}: {problem.remedy}")
+    if off:
+        screen.warn("remit kill --list says what is switched off, by whom and why")
     if enabled is None:
         screen.warn("There is no deployment here; make one with: remit init")
     return 0
+
+
+def _off(pack: str, off: Iterable[str]) -> Iterator[str]:
+    """Yield the switches over a pack, all of it or single skills."""
+    return (name for name in off if name in ("*", pack) or name.startswith(f"{pack}."))
+
+
+def _switched(pack: str, off: Iterable[str]) -> str:
+    """Say what of a pack is switched off, after how it stands otherwise."""
+    found = list(_off(pack, off))
+    skills = ", ".join(name.partition(".")[2] for name in found)
+    return "" if not found else ", SWITCHED OFF" if {"*", pack} & set(found) else f", SWITCHED OFF: {skills}"
 
 
 def _missing(found: Listing, enabled: dict[str, bool]) -> list[str]:

@@ -105,9 +105,13 @@ def _deployment(options: argparse.Namespace) -> Iterator[Deployment]:
 
 def _subject(deployment: Deployment, options: argparse.Namespace) -> Subject:
     from remit.deployment.learn import Subject
+    from remit.state.switches import Switches
     from remit.state_folder import StateFolder, data_folder
 
     skill = _skill(deployment, options.skill)
+    off = Switches(deployment.state_folder).off(skill.pack, skill.name)
+    if off is not None:
+        raise PackError(off.says(), remedy=off.undo())
     state = StateFolder(id=deployment.id, path=deployment.state_folder)
     data = data_folder(state, skill.pack, deployment.principal)
     return Subject(
@@ -151,7 +155,10 @@ def _show(subject: Subject, learned: Learned, written: str) -> None:
 
     if learned.observed.kind != "result":
         screen.warn(screen.visible(learned.observed.traceback).rstrip())
-        screen.error(f"{subject.skill.full} did not get through the observed run: {learned.observed.error}")
+        screen.error(
+            f"{subject.skill.full} did not get through the observed run: {learned.observed.error}",
+            _way_through(subject, learned),
+        )
         screen.say("# seen up to there:")
     screen.say(screen.visible(as_toml(subject.skill.name, learned.needs.table)))
     for note in learned.needs.notes:
@@ -164,6 +171,13 @@ def _show(subject: Subject, learned: Learned, written: str) -> None:
             f"with this table it did not pass: {learned.verified.error or learned.verified.kind}",
             "add by hand what native code or a started program needs, and try it with `remit packs try`",
         )
+
+
+def _way_through(subject: Subject, learned: Learned) -> str:
+    """Return the option that opens what the observed run was refused; empty where none does."""
+    said = f"{learned.observed.error}\n{learned.observed.traceback}"
+    refused = "no public address" in said and not subject.private_net
+    return "where it may reach private addresses such as 127.0.0.1, add --private-net" if refused else ""
 
 
 def _show_json(subject: Subject, learned: Learned, written: str) -> None:

@@ -18,8 +18,20 @@ COMMANDS: Mapping[str, str] = {
     "chat": "talk, turn by turn",
     "call": "call one skill through the whole pipeline, without a model",
     "packs": "list, inspect, enable, disable and try packs",
-    "audit": "show what every skill may do, and who enforces it",
+    "sync": "install exactly what this deployment names and locks",
+    "extensions": "list, enable and disable extensions: trusted code in the host",
+    "apply": "show what an edit of remit.toml changes, and accept it",
+    "signoff": "show and answer calls that wait for a person",
+    "policy": "check the rules, explain and test verdicts, compare deployments",
+    "audit": "show what this deployment can reach, through which skill, who allowed it, and what is not used",
+    "kill": "switch a skill, a pack or everything off at once",
+    "secrets": "bind the secrets that packs ask for; a value is never shown",
+    "state": "show and remove what Remit keeps",
+    "prompt": "show exactly what the model is told",
+    "sessions": "list, show, resume, fork and delete conversations",
+    "serve": "answer web requests: runs, sign-offs, sessions, the audit",
     "log": "show what happened",
+    "learn": "run a skill under observation and propose the smallest permission table",
     "doctor": "show what this machine can enforce",
 }
 """Command to the line that `remit --help` shows; each lives in `remit.cli.<command>`."""
@@ -81,7 +93,10 @@ def _run(arguments: Sequence[str]) -> int:
         )
         if name == chosen:
             import_module(f"remit.cli.{name}").configure(command)
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        asked = commands.choices.get(options.command, parser)
+        asked.error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.command is None:
         parser.print_help()
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from remit.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
+    from remit.extensions.values import ExtensionProblem
     from remit.packs.installed import PackProblem
     from remit.packs.listing import ListedProblem
     from remit.pipeline.attempt import Approver
@@ -76,6 +77,11 @@ class _ReadOnlyFlag(argparse.Action):
         namespace.read_only = "strict" if strict else True
 
 
+def add_no_extensions(parser: argparse.ArgumentParser) -> None:
+    """Add `--no-extensions`."""
+    parser.add_argument("--no-extensions", action="store_true", help="load none of the deployment's extensions")
+
+
 def read_only(options: argparse.Namespace) -> ReadOnly:
     """Return the mode that `--read-only` asks for."""
     mode: ReadOnly = options.read_only
@@ -83,24 +89,64 @@ def read_only(options: argparse.Namespace) -> ReadOnly:
 
 
 @contextmanager
-def opened(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Deployment]:
-    """Open the deployment that `options` name, and say on standard error what of it was left out."""
+def opened(options: argparse.Namespace, *, quiet: bool = False, skill: str = "") -> Iterator[Deployment]:
+    """Open the deployment that `options` name, and say on standard error what of it was left out.
+
+    Args:
+        options: with `folder`, and what `add_read_only` and `add_no_extensions` add.
+        quiet: say nothing.
+        skill: what this is about, as it was written: nothing is noted about the rights of other packs then.
+    """
     from remit.deployment.deployment import Deployment
 
     with waiting("opening the deployment"):
-        found = Deployment.open(options.folder, read_only=read_only(options))
+        found = Deployment.open(
+            options.folder,
+            read_only=read_only(options),
+            extensions=not getattr(options, "no_extensions", False),
+        )
     with found as deployment:
         if not quiet:
-            warn_problems(deployment.problems)
-            for note in (*deployment.notes, *deployment.rules.warnings):
+            pack = skill.replace("__", ".").partition(".")[0]
+            _warn_some(deployment.problems, pack)
+            warn_extension_problems(deployment.extensions.problems)
+            notes = [note for note in deployment.notes if not pack or _is_about(note, pack)]
+            for note in (*notes, *deployment.rules.warnings):
                 screen.warn(f"note: {screen.visible(note)}")
         yield deployment
+
+
+MOST_LEFT_OUT = 3
+"""Packs that are left out and named with the reason, where the command is not about them."""
+
+
+def _is_about(note: str, pack: str) -> bool:
+    return not note.startswith("pack ") or note.startswith(f"pack {pack}: ")
+
+
+def _warn_some(problems: Sequence[PackProblem], pack: str) -> None:
+    """Say which packs are left out; of many only how many, and the reason for the one that this is about."""
+    names = sorted({problem.pack for problem in problems} - {pack})
+    if len(names) <= MOST_LEFT_OUT:
+        warn_problems(problems)
+        return
+    warn_problems(problem for problem in problems if problem.pack == pack)
+    shown = ", ".join(map(screen.visible, names[:MOST_LEFT_OUT]))
+    screen.warn(f"left out: {len(names)} packs, whole or in part ({shown}, ...)")
+    screen.next_step("remit packs list, and: remit policy check")
 
 
 def warn_problems(problems: Iterable[PackProblem | ListedProblem]) -> None:
     """Say on standard error which packs are left out, why, and what to do."""
     for problem in problems:
         screen.warn(f"left out: pack {screen.visible(problem.pack)}: {screen.visible(problem.reason)}")
+        screen.next_step(problem.remedy)
+
+
+def warn_extension_problems(problems: Iterable[ExtensionProblem]) -> None:
+    """Say on standard error which extensions are left out, why, and what to do."""
+    for problem in problems:
+        screen.warn(f"left out: extension {screen.visible(problem.extension)}: {screen.visible(problem.reason)}")
         screen.next_step(problem.remedy)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from remit.cli import differing, granting, inspecting, packs_author, packs_install, screen
 from remit.cli.installed import list_installed, show
 from remit.cli.opening import add_action, add_folder, add_json, agreed
-from remit.cli.proposals import by_pack, show_proposal
+from remit.cli.proposals import by_pack, show_proposal, taken_at_its_word
 from remit.cli.waiting import waiting
 from remit.cli.wishes import add_wishes, values, wishes
 from remit.errors import UsageError
@@ -116,7 +116,8 @@ def enable(options: argparse.Namespace) -> int:
                 proposals.append(propose(options.folder, name, **wanted, sandbox=sandbox, following=_last(proposals)))
     for proposal in proposals:
         show_proposal(proposal)
-    if not agreed(f"Enable {', '.join(proposal.pack for proposal in proposals)}?", yes=options.yes):
+    names = ", ".join(proposal.pack for proposal in proposals)
+    if not agreed(f"Enable {names}{taken_at_its_word(proposals)}?", yes=options.yes):
         screen.warn("nothing was changed")
         return max((proposal.changes for proposal in proposals), key=lambda changes: changes.rank == "widens").exit_code
     for proposal in proposals:

@@ -51,7 +51,8 @@ remit packs check tide --json
     checking.add_argument(
         "--workspace",
         metavar="DIR",
-        help="a folder whose copy is the workspace of the examples (default: tests/workspace of the project)",
+        help="a folder whose copy is the workspace of the examples (default: tests/workspace of the project;"
+        " a wheel has none)",
     )
     checking.add_argument("--no-examples", action="store_true", help="do not run the examples of the manifest")
     checking.add_argument("--strict", action="store_true", help="warnings fail, too")

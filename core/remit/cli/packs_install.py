@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import add_action, add_folder, add_json, agreed
+from remit.cli.proposals import taken_at_its_word
 from remit.cli.waiting import waiting
 from remit.cli.wishes import add_wishes, wishes
 from remit.errors import RemitError, UsageError
@@ -115,7 +117,7 @@ def add(options: argparse.Namespace) -> int:
         sign.stop()
         names = ", ".join(addition.names)
         _show(addition)
-        if not agreed(f"Install and enable {names}?", yes=options.yes):
+        if not agreed(f"Install and enable {names}{taken_at_its_word(addition.proposals)}?", yes=options.yes):
             screen.warn("nothing was installed, nothing was changed")
             return _refused(addition)
         return _apply(addition)
@@ -247,7 +249,8 @@ def _show_upgrade(found: Upgrade) -> None:
     from remit.cli.differing import show_changes
 
     if found.whole is None:
-        screen.say(f"{found.pack}: {found.old.version} is the newest")
+        unknown = f"no index has {found.old.distribution}; whether {found.old.version} is the newest cannot be told"
+        screen.say(f"{found.pack}: {f'{found.old.version} is the newest' if found.offered else unknown}")
         return
     screen.say(screen.styled(screen.visible(f"{found.pack}: {found.old.version} -> {found.version}"), "bold"))
     for line in found.whole.closure_lines:
@@ -262,8 +265,7 @@ def _take(found: Upgrade, options: argparse.Namespace) -> int:
     if found.whole is None:
         return 0
     names = ", ".join(found.waiting)
-    question = f"Take it with what is new or wider ({names})?"
-    everything = not found.waiting or agreed(question, yes=options.yes)
+    everything = not found.waiting or _taken_whole(found, names, yes=options.yes)
     chosen = found.whole if everything else found.safe
     if chosen is None:
         screen.warn(f"{found.pack} stays at {found.old.version}: each of its skills would wait for you")
@@ -280,6 +282,14 @@ def _take(found: Upgrade, options: argparse.Namespace) -> int:
     return found.exit_code
 
 
+def _taken_whole(found: Upgrade, names: str, *, yes: bool) -> bool:
+    """Ask about what is new or wider; without anybody to ask only that waits, and the rest goes on."""
+    if yes or sys.stdin.isatty() or found.safe is None:
+        return agreed(f"Take it with what is new or wider ({names})?", yes=yes)
+    screen.warn(f"nobody is there to agree: unchanged skills go on; only {names} waits (--yes takes it, too)")
+    return False
+
+
 def _facts(found: Upgrade, *, taken: bool) -> dict[str, Any]:
     return {
         "pack": found.pack,
@@ -288,5 +298,6 @@ def _facts(found: Upgrade, *, taken: bool) -> dict[str, Any]:
         "taken": taken,
         "rank": found.changes.rank,
         "waiting": found.waiting,
+        "offered": found.offered,
         "changes": [{"rank": one.rank, "line": one.line} for one in found.changes.changes],
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from remit.errors import UsageError
 
 
@@ -11,9 +13,9 @@ def checked_dialect(name: str | None) -> str | None:
         return name
     from difflib import get_close_matches
 
-    from remit.dialects import DIALECTS
+    from remit.dialects import known_dialects
 
-    known = ["native", *DIALECTS]
+    known = ["native", *known_dialects()]
     if name in known:
         return name
     near = get_close_matches(name, known, n=1)
@@ -21,8 +23,8 @@ def checked_dialect(name: str | None) -> str | None:
     raise UsageError(f"--dialect: there is no dialect {name!r}{hint} (known: {', '.join(known)})")
 
 
-def checked_key(reference: str | None) -> str | None:
-    """Return a reference to a key; a UsageError when it is none, or leads to nothing."""
+def checked_key(reference: str | None, more: Container[str] = ()) -> str | None:
+    """Return a reference to a key; a UsageError when it is none, or leads to nothing. `more`: kinds of extensions."""
     if reference is None:
         return None
     import os
@@ -30,7 +32,7 @@ def checked_key(reference: str | None) -> str | None:
     from remit.models.keys import KINDS
 
     kind, _, where = reference.partition(":")
-    if f"{kind}:" not in KINDS or not where:
+    if (f"{kind}:" not in KINDS and kind not in more) or not where:
         raise UsageError(
             "--api-key takes the place of a key, never the key itself", remedy="--api-key env:NAME or file:PATH"
         )

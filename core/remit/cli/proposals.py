@@ -19,6 +19,15 @@ def show_proposal(proposal: Proposal) -> None:
         screen.say(screen.styled(f"note: {screen.visible(warning)}", "yellow"))
 
 
+def taken_at_its_word(proposals: Iterable[Proposal]) -> str:
+    """Return what agreeing says beside the change itself: that skills only read, which cannot be verified."""
+    names = [f"{proposal.pack}.{name}" for proposal in proposals for name in proposal.unverified]
+    if not names:
+        return ""
+    reads = "read" if len(names) > 1 else "reads"
+    return f", and take its word that {', '.join(names)} only {reads} (--distrust-read refuses that)"
+
+
 def by_pack(names: Iterable[str]) -> dict[str, list[str]]:
     """Return pack to the skills of it that were named, none where the pack itself was; `weather.get` names one."""
     found: dict[str, list[str]] = {}

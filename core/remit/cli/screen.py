@@ -81,12 +81,18 @@ def next_step(remedy: str) -> None:
 
 
 def next_lines(remedy: str) -> str:
-    """Return what a person can do next, whole: a line each, and after one that ends with a colon a block to copy."""
+    """Return what a person can do next, whole: a line each, and after one that ends with a colon a block to copy.
+
+    A line that begins with "then: " ends such a block: it helps only after what stands before it.
+    """
     lines: list[str] = []
     mark = "  next: "
     for line in visible(remedy).splitlines():
+        if line.startswith("then: "):
+            mark = "  "
         lines.append(f"{mark}{line}".rstrip())
-        mark = " " * 8 if line.endswith(":") or not mark.strip() else "   and: "
+        block = line.endswith(":") or mark == " " * 8
+        mark = " " * 8 if block else "   and: "
     return "\n".join(lines)
 
 

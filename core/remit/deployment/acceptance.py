@@ -13,9 +13,12 @@ from typing import Any
 
 from remit.deployment.allowed import allowed_skills
 from remit.deployment.files import DeploymentFiles
+from remit.errors import DeploymentError
+from remit.plain_file import read_plain
 from remit.state_folder import StateFolder, person_key, write_private
 
 _NAME = "accepted.json"
+_LARGEST = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +80,10 @@ def accept(files: DeploymentFiles, state: StateFolder) -> Acceptance:
     )
     body = asdict(acceptance)
     _record(acceptance, before, state)
-    write_private(state.path / _NAME, json.dumps({"body": body, "mac": _mac(body)}).encode())
+    try:
+        write_private(state.path / _NAME, json.dumps({"body": body, "mac": _mac(body)}).encode())
+    except OSError as error:
+        raise DeploymentError(f"{state.path / _NAME} cannot be written: {error.strerror or error}") from error
     return acceptance
 
 
@@ -108,13 +114,13 @@ def accepted(state: StateFolder) -> Acceptance | None:
     made for another deployment.
     """
     try:
-        record = json.loads((state.path / _NAME).read_text("utf-8"))
+        record = json.loads(read_plain(state.path / _NAME, _LARGEST))
         body, mac = record["body"], record["mac"]
         if not isinstance(mac, str) or not hmac.compare_digest(_mac(body), mac):
             return None
         skills = {name: Allowed(**one) for name, one in body.get("skills", {}).items()}
         acceptance = Acceptance(**{**body, "skills": skills})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return acceptance if acceptance.deployment == state.id else None
 

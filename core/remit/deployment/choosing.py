@@ -34,7 +34,7 @@ def with_skills(folder: str | Path, pack: str, skills: Sequence[str]) -> list[st
 
 
 def disable_skills(folder: str | Path, pack: str, skills: Sequence[str], *, managed: Path = MANAGED_FILE) -> Proposal:
-    """Propose to switch single skills off. With the last of them the pack is switched off.
+    """Propose to switch single skills off; one that is off already stays so. With the last the pack is switched off.
 
     Nothing of the pack is read: what is locked says which skills it has.
 
@@ -42,9 +42,9 @@ def disable_skills(folder: str | Path, pack: str, skills: Sequence[str], *, mana
         DeploymentError: the pack is not enabled, or the deployment knows no such skill of it.
     """
     files, name = read_files(folder), canonical(pack)
-    chosen = _chosen(files, name)
+    chosen, locked = _chosen(files, name), files.lock.packs.get(name)
     for skill in skills:
-        if skill not in chosen:
+        if skill not in chosen and (locked is None or skill not in locked.skills):
             close = nearest(skill, chosen)
             hint = f"; did you mean {close!r}?" if close else f"; those are {', '.join(chosen) or 'none'}"
             raise DeploymentError(f"pack {name} has no skill {skill!r} that can be called here{hint}")

@@ -54,6 +54,26 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class PriceConfig(Closed):
+    """`price`: what a million tokens cost, in whatever currency the deployment counts in."""
+
+    input: Annotated[float, Field(strict=False, ge=0)]
+    output: Annotated[float, Field(strict=False, ge=0)]
+
+
+class FallbackConfig(Closed):
+    """`[[model.fallback]]`: a model that answers when those before it are down; see `ModelConfig`."""
+
+    name: str = Field(min_length=1)
+    provider: str = ""
+    base_url: str = ""
+    api_key: Reference | None = None
+    dialect: str = "native"
+    context_length: int | None = Field(default=None, ge=256)
+    timeout: Annotated[float, Field(strict=False, gt=0)] = 120.0
+    price: PriceConfig | None = None
+
+
 class ModelConfig(Closed):
     """`[model]`: which language model answers, and how it is spoken to.
 
@@ -72,6 +92,8 @@ class ModelConfig(Closed):
             2048 or half of the context.
         temperature: sampling temperature.
         timeout: seconds that one request may take.
+        price: what a million tokens cost; None for unknown.
+        fallback: the models that are asked, in order, when this one is down.
     """
 
     name: str = ""
@@ -86,6 +108,8 @@ class ModelConfig(Closed):
     max_tokens: int | None = Field(default=None, ge=1)
     temperature: Annotated[float, Field(strict=False, ge=0, le=2)] = 0.0
     timeout: Annotated[float, Field(strict=False, gt=0)] = 120.0
+    price: PriceConfig | None = None
+    fallback: Annotated[tuple[FallbackConfig, ...], BeforeValidator(_as_tuple)] = ()
 
 
 class FilesGrant(Closed):
@@ -255,10 +279,25 @@ class NotifyConfig(Closed):
 
 
 class AgentConfig(Closed):
-    """`[agent]`: the system prompt and the most steps of one run."""
+    """`[agent]`: the system prompt, and what one run may use up.
+
+    Attributes:
+        prompt: instead of the standard fragments of the system prompt.
+        fragments: name of a fragment to what stands in its place; empty text leaves it out.
+        fallback: what is answered when the model or the host failed; None for the last that the model said.
+        max_steps: model turns.
+        max_tokens: of all turns, in and out.
+        max_seconds: from the question to the outcome.
+        max_cost: of all turns, in the currency of `model.price`.
+    """
 
     prompt: str | None = None
+    fragments: dict[str, str] = Field(default_factory=dict)
+    fallback: str | None = None
     max_steps: int = Field(default=12, ge=1, le=1000)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_seconds: Annotated[float | None, Field(strict=False, gt=0)] = None
+    max_cost: Annotated[float | None, Field(strict=False, gt=0)] = None
 
 
 class Config(Closed):

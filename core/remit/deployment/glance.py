@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_BYTES = 1024 * 1024
+_MOST_LOCK = 32 * 1024 * 1024
 _MANIFEST = re.compile(r'packs\.([a-z0-9_]+)\.manifest = "sha256:([0-9a-f]{64})"')
 _FACT = re.compile(r'packs\.([a-z0-9_]+)\.(version = "[^"]*"|editable = true)')
 
@@ -44,11 +45,7 @@ def locked_versions(folder: str | Path = ".") -> dict[str, str]:
     For display only, as `enabled_packs`: files may have changed under the same version.
     """
     versions: dict[str, str] = {}
-    try:
-        with open(os.path.join(folder, "remit.lock"), encoding="utf-8-sig", errors="replace") as file:
-            facts = [found for line in file if (found := _FACT.match(line))]
-    except OSError:
-        return {}
+    facts = [found for line in _lock_lines(folder) if (found := _FACT.match(line))]
     for fact in sorted(facts, key=lambda fact: fact[2], reverse=True):
         versions[fact[1]] = fact[2].partition('"')[2][:-1]
     return versions
@@ -85,11 +82,44 @@ def broken_manifest(manifest: str | Path, locked: str) -> str:
 
 def locked_manifests(folder: str | Path = ".") -> dict[str, str]:
     """Return pack to the hexadecimal digest of its `pack.toml` in `remit.lock`; for display only."""
+    return {found[1]: found[2] for line in _lock_lines(folder) if (found := _MANIFEST.match(line))}
+
+
+def _lock_lines(folder: str | Path) -> list[str]:
+    """Return the lines of `remit.lock`, none where there is no file; a pipe or a device is none."""
+    path = os.path.join(folder, "remit.lock")
     try:
-        with open(os.path.join(folder, "remit.lock"), encoding="utf-8-sig", errors="replace") as file:
-            return {found[1]: found[2] for line in file if (found := _MANIFEST.match(line))}
+        if not os.path.isfile(path):
+            return []
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            return file.read(_MOST_LOCK).splitlines()
     except OSError:
-        return {}
+        return []
+
+
+def switched_off(folder: str | Path = ".") -> tuple[str, ...]:
+    """Return what `remit kill` switched off, `*` for everything; what costs more than a look is done only where needed.
+
+    For display only: `remit kill --list` says by whom, since when and why.
+    """
+    from remit.state_root import state_root_path
+
+    try:
+        with os.scandir(os.path.join(state_root_path(), "deployments")) as states:
+            if not any(os.path.exists(os.path.join(state.path, "switches.json")) for state in states):
+                return ()
+    except OSError:
+        return ()
+    from remit.deployment.files import real_folder
+    from remit.errors import RemitError
+    from remit.state.switches import Switches
+    from remit.state_folder import find_state
+
+    try:
+        found = find_state(real_folder(folder))
+    except RemitError:
+        return ()
+    return () if found is None else tuple(off.name for off in Switches(found.path).all())
 
 
 def state_of(pack: str, installed: tuple[str, bool] | None, enabled: dict[str, bool], locked: dict[str, str]) -> str:

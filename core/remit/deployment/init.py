@@ -22,7 +22,7 @@ from remit_sandbox.values import Enforcement
 
 _TEMPLATE = """\
 # What this deployment's agent may use, and how far each pack may reach.
-# After an edit that gives more, run `remit trust`.
+# After an edit, run `remit apply`.
 policy = 1
 workspace = {workspace}  # what ${{workspace}} stands for; never a folder that holds remit.toml
 

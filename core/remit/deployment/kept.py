@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from remit.errors import DeploymentError
+from remit.plain_file import read_plain
 from remit.state.owner import is_alive
 from remit.state_folder import find_state, state_root
+
+_LARGEST = 64 * 1024
 
 Kind = Literal["deployment", "orphan", "index"]
 """State of a deployment; of one whose folder is gone or another now; the list of installed packs."""
@@ -103,7 +106,7 @@ def _forget(root: Path, kept: Kept) -> None:
     """Remove what leads to a state, so that nobody finds half of it."""
     for index in _files(root / "folders"):
         try:
-            if kept.id and index.read_text("ascii").strip() == kept.id:
+            if kept.id and read_plain(index, _LARGEST).decode("ascii").strip() == kept.id:
                 index.unlink()
         except (OSError, ValueError):
             continue
@@ -130,8 +133,8 @@ def _deployment(path: Path) -> Kept:
 
 def _identity(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads((path / "folder.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_plain(path / "folder.json", _LARGEST))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

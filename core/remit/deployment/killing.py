@@ -59,6 +59,13 @@ def restore(folder: str | Path, name: str) -> bool:
     return True
 
 
+def still_off(folder: str | Path, name: str) -> Off | None:
+    """Return what keeps a pack or skill switched off; for everything, and where it is on, None."""
+    pack, _, skill = _canonical(name).partition(".")
+    state = find_state(real_folder(folder))
+    return None if state is None or name == EVERYTHING else Switches(state.path).off(pack, skill)
+
+
 def _record(folder: Path, event: str, off: Off) -> None:
     body = {"name": off.name, "reason": off.reason, "by": off.who}
     skill = off.name if "." in off.name else ""
@@ -89,7 +96,8 @@ def _checked(name: str, folder: Path) -> str:
     names = sorted({*known, *(one.partition(".")[0] for one in known)})
     close = nearest(found, names)
     hint = f"; did you mean {close!r}?" if close else ""
-    raise UsageError(f"this deployment knows no {name!r}{hint}", remedy="remit kill without a name stops everything")
+    remedy = "remit packs list shows the packs, remit audit their skills"
+    raise UsageError(f"this deployment knows no {name!r}{hint}", remedy=remedy)
 
 
 def _known(files: DeploymentFiles) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from remit.deployment.config import Config, ExtensionsConfig, PackConfig
+from remit.deployment.config import AgentConfig, Config, ExtensionsConfig, PackConfig
 from remit.deployment.load import ConfigFile, load_config
 from remit.errors import DeploymentError, UsageError
 from remit.packs.installed import fold
@@ -122,6 +122,7 @@ def _under(managed: Config, own: Config) -> Layers:
             "rules": rules,
             "packs": _packs(upper, own.packs),
             "model": _forced(managed.model, own.model),
+            "agent": _budgets(managed.agent, own.agent),
             "log": _forced(managed.log, own.log),
             "notify": _forced(managed.notify, own.notify),
             "defaults": stricter_defaults(managed.defaults, own.defaults),
@@ -178,6 +179,13 @@ def _pack(upper: PackConfig, lower: PackConfig) -> PackConfig:
 def _forced(upper: _Table, lower: _Table) -> _Table:
     """What the upper layer wrote wins."""
     return lower.model_copy(update={key: getattr(upper, key) for key in upper.model_fields_set})
+
+
+def _budgets(upper: AgentConfig, lower: AgentConfig) -> AgentConfig:
+    """What one run may use up is the smaller of both, where `upper` counts only for what it wrote."""
+    said = [name for name in upper.model_fields_set if name.startswith("max_") and getattr(upper, name) is not None]
+    both = {name: [one for one in (getattr(upper, name), getattr(lower, name)) if one is not None] for name in said}
+    return lower.model_copy(update={name: min(values) for name, values in both.items()})
 
 
 def _narrowed(upper: _Table, lower: _Table) -> _Table:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remit.deployment.needs import Ground, Needs, Seen, needs
+from remit.deployment.needs import Ground, Needs, Seen, by_settings, needs
 from remit.deployment.rights import resolve_right
 from remit.deployment.skills import share_of
 from remit.errors import PackError, RemitError, UsageError
@@ -108,6 +108,7 @@ def learn(subject: Subject, sandbox: Sandbox, tell: Callable[[str], None]) -> Le
         verified, runs = _verified(subject, sandbox, proposal, seen), runs + 1
         if verified.kind == "result":
             break
+    proposal = by_settings(proposal, subject.cell.settings)
     return Learned(needs=proposal, observed=watched.reply, verified=verified, runs=runs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -87,6 +87,14 @@ def needs(seen: Seen, hosts: Iterable[str], ground: Ground, *, broad: bool = Fal
     }
     notes = tuple(_notes(seen, table, found))
     return Needs(table={key: entries for key, entries in table.items() if entries}, notes=notes)
+
+
+def by_settings(proposal: Needs, settings: Mapping[str, object]) -> Needs:
+    """Return the proposal with `${setting.NAME}` for every host that a setting of the pack names."""
+    named = {value.lower(): f"${{setting.{name}}}" for name, value in settings.items() if isinstance(value, str)}
+    hosts = proposal.table.get("net", ())
+    moved = tuple(dict.fromkeys(named.get(host.lower(), host) for host in hosts))
+    return proposal if moved == hosts else replace(proposal, table={**proposal.table, "net": moved})
 
 
 def _notes(seen: Seen, table: Mapping[str, tuple[str, ...]], found: _Paths) -> Iterator[str]:

@@ -160,8 +160,8 @@ def _warnings(pack: Described) -> Iterator[str]:
         yield f"skill {name} is left out: {why}"
     for name in united(map(pack.right_of, pack.usable)).secrets:
         if name not in pack.table.secrets:
-            line = f'[packs.{pack.manifest.name}.secrets] {name} = "env:{name.upper()}"'
-            yield f"secret {name} is not bound: write {line}"
+            step = f"remit secrets set {pack.manifest.name}.{name} env:{name.upper()}"
+            yield f"secret {name} is not bound; once the pack is enabled: {step}"
     for name, one in pack.skills.items():
         for note in one.notes:
             yield f"skill {name}: {note}"

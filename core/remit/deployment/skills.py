@@ -16,6 +16,7 @@ from remit.extensions.values import SecretProvider
 from remit.packs.installed import InstalledPack, PackProblem
 from remit.packs.lock import LockedPack, LockedSkill
 from remit.packs.manifest import Manifest, SkillTable
+from remit.packs.path_patterns import anchored_path
 from remit.packs.permissions import NOTHING, Permission, effective_effect
 from remit.skills import Skill
 from remit.values import Effect, ReadOnly
@@ -94,7 +95,7 @@ def pack_skills(parts: PackParts, site: Site) -> PackSkills:
     """
     skills: list[Skill] = []
     problems = list(_unknown_names(parts))
-    notes: dict[str, None] = {}
+    notes: dict[str, list[str]] = {}
     for name in parts.chosen():
         try:
             skill, said = _skill(parts, name, site)
@@ -102,8 +103,10 @@ def pack_skills(parts: PackParts, site: Site) -> PackSkills:
             problems.append(parts.problem(f"skill {name}: {error.message}", error.remedy))
             continue
         skills.append(skill)
-        notes.update(dict.fromkeys(f"pack {parts.name}: {note}" for note in said))
-    return PackSkills(skills=tuple(skills), problems=tuple(problems), notes=tuple(notes))
+        for note in said:
+            notes.setdefault(note, []).append(name)
+    lines = tuple(f"pack {parts.name}: {note} (for {', '.join(names)})" for note, names in notes.items())
+    return PackSkills(skills=tuple(skills), problems=tuple(problems), notes=lines)
 
 
 def _unknown_names(parts: PackParts) -> Iterator[PackProblem]:
@@ -145,7 +148,7 @@ def _locked(parts: PackParts, name: str) -> LockedSkill:
 def _cell(parts: PackParts, table: SkillTable, right: Permission, rights: Rights, site: Site) -> CellSpec:
     own = any(entry.startswith("${data}") for entry in (*right.fs_read, *right.fs_write))
     workspace = str(site.anchors["workspace"])
-    share = share_of(site.anchors["workspace"], (*rights.read, *rights.write))
+    share = _share(right, rights, site.anchors)
     return CellSpec(
         pack=parts.name,
         package=parts.installed.package,
@@ -162,6 +165,16 @@ def _cell(parts: PackParts, table: SkillTable, right: Permission, rights: Rights
         shared=parts.config.shared,
         enforcement=site.enforcement,
     )
+
+
+def _share(right: Permission, rights: Rights, anchors: Mapping[str, Path]) -> Literal["", "part", "whole"]:
+    """Say how much of the workspace a right opens; what is granted and is not there yet counts as a part."""
+    found = share_of(anchors["workspace"], (*rights.read, *rights.write))
+    if found:
+        return found
+    folders = {name: str(path) for name, path in anchors.items()}
+    granted = (anchored_path(pattern, folders) for pattern in (*right.fs_read, *right.fs_write))
+    return "part" if share_of(anchors["workspace"], filter(None, granted)) else ""
 
 
 def share_of(workspace: Path, paths: Iterable[str]) -> Literal["", "part", "whole"]:
@@ -189,7 +202,7 @@ def _secrets(parts: PackParts, names: tuple[str, ...], site: Site) -> dict[str, 
         if reference is None:
             raise DeploymentError(
                 f"its secret {name} is not bound",
-                remedy=f'write [packs.{parts.name}.secrets] {name} = "env:{name.upper()}"',
+                remedy=f"remit secrets set {parts.name}.{name} env:{name.upper()}",
             )
         values[name] = _secret(name, reference, site)
     return values

@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 
 from remit.deployment.config import Config, PackConfig
 from remit.deployment.files import DeploymentFiles
 from remit.deployment.layers import canonical
 from remit.deployment.news import given_to_skills
+from remit.deployment.rights import pack_grant
 from remit.errors import RemitError
+from remit.packs.discovery import discover
 from remit.packs.locked import Lock, LockedPack
+from remit.packs.manifest import Manifest, read_pack_manifest
 from remit.packs.permissions import Permission
-from remit.packs.words import explain_in_words, united
+from remit.packs.words import explain_in_words, given_to, united
 from remit.policy.config import MatchConfig, RuleConfig
 
 
@@ -28,26 +32,52 @@ def summary(files: DeploymentFiles) -> Iterator[str]:
     yield from _defaults(config)
     yield from map(_rule, config.rules)
     yield from _host_code(config, files.lock)
+    manifests = _manifests(files)
     for name, pack in sorted(config.packs.items()):
         if pack.enabled:
-            yield from _pack(name, pack, files.lock.packs.get(name.lower().replace("-", "_")))
+            own = canonical(name)
+            yield from _pack(name, pack, files.lock.packs.get(own), manifests.get(own))
 
 
-def _rights(pack: PackConfig, locked: LockedPack) -> list[str]:
+def _rights(pack: PackConfig, locked: LockedPack, manifest: Manifest | None) -> list[str]:
     """Say what the chosen skills are given; a setting of the deployment may move a host."""
     try:
-        given = given_to_skills(locked, pack)
+        given = _given(pack, manifest) if manifest is not None else given_to_skills(locked, pack)
     except RemitError as error:
         return [f"its grant cannot be read: {error.message}"]
-    moved = [Permission(net=pack.grant.net or ())] if pack.settings else []
+    moved = [Permission(net=pack.grant.net or ())] if pack.settings and manifest is None else []
     names = ", ".join(given) or "none"
     return [*explain_in_words(united([*given.values(), *moved])), f"skills: {names}"]
+
+
+def _given(pack: PackConfig, manifest: Manifest) -> dict[str, Permission]:
+    """Return what each chosen skill is given with the deployment's own settings."""
+    given = pack_grant(manifest, pack, {})
+    names = [name for name in manifest.skills if pack.skills is None or name in pack.skills]
+    return {name: given_to(manifest, name, given.settings, given.grant) for name in names}
+
+
+def _manifests(files: DeploymentFiles) -> dict[str, Manifest]:
+    """Return the manifests of packs that have settings here and are installed with the very one that is locked."""
+    wanted = {canonical(name) for name, pack in files.config.config.packs.items() if pack.enabled and pack.settings}
+    here = discover().packs if wanted else {}
+    found: dict[str, Manifest] = {}
+    for name in wanted & here.keys() & files.lock.packs.keys():
+        with suppress(RemitError):
+            manifest = read_pack_manifest(here[name])
+            if manifest.digest == files.lock.packs[name].manifest:
+                found[name] = manifest
+    return found
 
 
 def _where(config: Config) -> Iterator[str]:
     if config.model.base_url:
         key = f", with the key of {config.model.api_key}" if config.model.api_key else ""
         yield f"model requests go to {config.model.base_url}{key}"
+    for other in config.model.fallback:
+        key = f", with the key of {other.api_key}" if other.api_key else ""
+        where = other.base_url or other.provider or "the address of OPENAI_BASE_URL"
+        yield f"when that model is down, requests go to {other.name} at {where}{key}"
     if config.workspace != "workspace":
         yield f"the workspace is {config.workspace}"
     if config.notify.command:
@@ -57,6 +87,8 @@ def _where(config: Config) -> Iterator[str]:
         yield f"when a call waits for a person, {config.notify.webhook} is told"
     if config.agent.prompt:
         yield f"the model is told: {json.dumps(config.agent.prompt, ensure_ascii=False)}"
+    for name, text in sorted(config.agent.fragments.items()):
+        yield f"the model is told, as the fragment {name}: {json.dumps(text, ensure_ascii=False)}"
 
 
 def _defaults(config: Config) -> Iterator[str]:
@@ -102,16 +134,17 @@ def _host_code(config: Config, lock: Lock) -> Iterator[str]:
         yield f"function {name} of the program runs in the host, not confined"
 
 
-def _pack(name: str, pack: PackConfig, locked: LockedPack | None) -> Iterator[str]:
+def _pack(name: str, pack: PackConfig, locked: LockedPack | None, manifest: Manifest | None) -> Iterator[str]:
     if locked is None:
         yield f"pack {name} is enabled, and nothing of it is locked yet: it stays off"
     else:
         yield f"pack {name} ({locked.distribution} {locked.version}), its skills together:"
-        yield from (f"  {line}" for line in _rights(pack, locked))
+        yield from (f"  {line}" for line in _rights(pack, locked, manifest))
     for secret, reference in sorted(pack.secrets.items()):
         yield f"  gets {reference} as its secret {secret}"
-    if pack.settings:
-        shown = json.dumps(pack.settings, ensure_ascii=False, default=str)
-        yield f"  settings: {shown} (a host named here takes the place of the pack's own)"
+    for setting, value in sorted(pack.settings.items()):
+        shown = json.dumps(value, ensure_ascii=False, default=str)
+        moves = "" if manifest is not None else "; a host in it takes the place of the pack's own"
+        yield f"  setting {setting} = {shown}{moves}"
     if pack.accept_read:
         yield f"  counts as reading, although that cannot be verified: {', '.join(pack.accept_read)}"

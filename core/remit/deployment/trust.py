@@ -81,7 +81,7 @@ def require(found: Standing, folder: Path) -> None:
     why = "it changed since you accepted it: " + "; ".join(asked) if asked else "nobody has accepted it on this machine"
     raise NotTrusted(
         f"the deployment in {folder} does nothing yet: {why}",
-        remedy="read remit.toml, then run `remit trust`",
+        remedy=f"read remit.toml, then run `{'remit apply' if asked else 'remit trust'}`",
         exit_code=found.changes.exit_code,
     )
 

@@ -22,6 +22,7 @@ from remit.errors import PackError
 from remit.packs.installed import InstalledPack, Inventory
 from remit.packs.lock import Lock, lock_pack
 from remit.packs.manifest import Manifest, read_manifest
+from remit.plain_file import read_plain
 from remit.state_folder import StateFolder, private_folder
 from remit.values import ReadOnly
 from remit_sandbox.values import Enforcement
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _MANIFEST = "pack.toml"
 _GROUP = "remit.packs"
+_LARGEST_PROJECT = 1024 * 1024
 
 
 def try_pack(
@@ -116,8 +118,8 @@ def development_pack(folder: Path) -> InstalledPack:
     name = declared or read_manifest(root / _MANIFEST).name
     return InstalledPack(
         name=name,
-        distribution=str(project.get("name", root.name)),
-        version=str(project.get("version", "0")),
+        distribution=_line(project.get("name", root.name)),
+        version=_line(project.get("version", "0")),
         package=root.name,
         root=root,
         manifest=root / _MANIFEST,
@@ -127,13 +129,18 @@ def development_pack(folder: Path) -> InstalledPack:
     )
 
 
+def _line(value: Any) -> str:
+    """Return what a project says of itself on one line: more lines would pass for ours."""
+    return " ".join(str(value).split())[:200]
+
+
 def _project(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        project = tomllib.loads(path.read_text("utf-8-sig")).get("project", {})
-    except (OSError, ValueError) as error:
-        raise PackError(f"{path} cannot be read: {error}") from error
+        project = tomllib.loads(read_plain(path, _LARGEST_PROJECT).decode("utf-8-sig")).get("project", {})
+    except (OSError, ValueError, RecursionError) as error:
+        raise PackError(f"{path} cannot be read: {str(error)[:200]}") from error
     return project if isinstance(project, dict) else {}
 
 

@@ -16,7 +16,7 @@ from remit.errors import PolicyError, UsageError
 from remit.packs.entries import PARSERS, WITHIN
 from remit.packs.permissions import FIELDS
 from remit.skills import Skill
-from remit.state.switches import Switches
+from remit.state.switches import Off, Switches
 
 Words = Mapping[str, tuple[str, ...]]
 
@@ -85,9 +85,21 @@ def explain(
         return Explanation(skill=skill, key=key, value=asked[0], allowed=False, steps=(step,), remedy=found.remedy)
     look = _Look(deployment=deployment, skill=known, key=key, asked=asked, managed=managed)
     steps = (*look.right(), *look.around(row))
+    double = _workspace_twice(deployment.workspace, value) if key.startswith("fs.") else ""
+    if double:
+        steps = (Why(what="path", allows=None, line=double), *steps)
     allowed = all(step.allows is not False for step in steps)
-    remedy = "" if allowed else look.remedy(next(step for step in steps if step.allows is False))
+    remedy = "" if allowed or double else look.remedy(next(step for step in steps if step.allows is False))
     return Explanation(skill=skill, key=key, value=asked[0], allowed=allowed, steps=steps, remedy=remedy)
+
+
+def _workspace_twice(workspace: Path, value: str) -> str:
+    """Say how a path is read that begins with the workspace's own name, as seen from the deployment's folder."""
+    first, _, rest = value.removeprefix("./").partition("/")
+    if first != workspace.name or (workspace / first).exists():
+        return ""
+    meant = f"; {rest} is the one that lies in it" if rest else ""
+    return f"paths start at the workspace, so that this is {first} inside of it, which is not there{meant}"
 
 
 def _asked(deployment: Deployment, key: str, value: str) -> tuple[str, ...]:
@@ -151,7 +163,7 @@ class _Look:
         vary = f"; it may vary by rule {', '.join(row.rules)}" if row.rules else ""
         allows = False if row.verdict == "deny" else None
         yield Why(what="verdict", allows=allows, line=f"a call: {row.verdict} ({row.source}){vary}", where=where)
-        off = Switches(self.deployment.state_folder).off(self.skill.pack, self.skill.name)
+        off = self._off()
         if off is not None:
             yield Why(what="switch", allows=False, line=off.says())
         acceptance = self.deployment.standing.acceptance
@@ -175,9 +187,13 @@ class _Look:
             case "mode":
                 return "run it without --read-only"
             case "switch":
-                return f"remit kill {self.skill.full} --restore"
+                off = self._off()
+                return off.undo() if off is not None else ""
             case _:
                 return f"remit packs grant {pack} and the rules of {CONFIG_NAME} say what holds"
+
+    def _off(self) -> Off | None:
+        return Switches(self.deployment.state_folder).off(self.skill.pack, self.skill.name)
 
     def _covering(self, words: Words) -> list[str]:
         keys = (self.key, "fs.write") if self.key == "fs.read" else (self.key,)

@@ -63,6 +63,14 @@ def _items(report: Path) -> list[dict[str, Any]]:
         ) from None
 
 
+def offers(environment: Environment, name: str) -> bool:
+    """Tell whether pip finds any wheel of a distribution where it looks for packages."""
+    order = [environment.python, "-P", str(_DRIVER), "index", "versions", *QUIETLY[:4], "--pre"]
+    order += ["--only-binary", ":all:", name]
+    with TemporaryDirectory(prefix="remit-") as folder:
+        return _started(order, os.environ, folder).returncode == 0
+
+
 def download(environment: Environment, pinned: Sequence[str], folder: Path) -> None:
     """Download wheels, written as `name==version --hash=sha256:...`, into `folder`; nothing else comes with them."""
     listed = folder / "wanted.txt"

@@ -13,12 +13,13 @@ from remit.deployment.acceptance import accept
 from remit.deployment.edit import write_files
 from remit.deployment.files import DeploymentFiles
 from remit.deployment.layers import canonical
-from remit.errors import LockError, RemitError
+from remit.errors import LockError, PackError, RemitError
 from remit.installing import store, undo
 from remit.installing.adding import pins_of
 from remit.installing.closure import Closure, inspect
 from remit.installing.environment import Environment
 from remit.installing.fetch import Fetched, fetch
+from remit.installing.pip import resolve
 from remit.installing.place import Place, files_as_they_were, sources
 from remit.installing.staging import unpack
 from remit.packs.drift import drift
@@ -181,16 +182,40 @@ def _development(row: Row, locked: LockedPack, installed: bool, *, strict: bool)
 
 
 def _fetched(environment: Environment, wanted: Mapping[str, LockedPack], lock: Lock, wheels: Path) -> list[Fetched]:
-    """Fetch what is locked; packs that are installed and changed are fetched again."""
+    """Fetch what is locked; packs that are installed and changed are fetched again.
+
+    Raises:
+        PackError: something cannot be had; the message names every pack of which that is so.
+    """
     installed = environment.installed()
     pins = _pins(lock)
     there = {name for name, pack in wanted.items() if _same_version(installed, pack)}
     found: list[Fetched] = []
+    missing: list[PackError] = []
     for names, again in ((there, True), (wanted.keys() - there, False)):
         exact = [f"{wanted[name].distribution}=={wanted[name].version}" for name in sorted(names)]
-        if exact:
-            found += fetch(environment, exact, wheels, constraints=pins, again=again)
+        try:
+            found += fetch(environment, exact, wheels, constraints=pins, again=again) if exact else ()
+        except PackError as error:
+            each = _missing(environment, exact, pins, again=again) if len(exact) > 1 else []
+            missing += each or [error]
+    if missing:
+        raise PackError(
+            "; ".join(dict.fromkeys(error.message for error in missing)),
+            remedy="\n".join(dict.fromkeys(error.remedy for error in missing if error.remedy)),
+        )
     return list({one.path: one for one in found}.values())
+
+
+def _missing(environment: Environment, exact: Iterable[str], pins: Iterable[str], *, again: bool) -> list[PackError]:
+    """Ask pip about each requirement alone: about several it names only the first that it does not find."""
+    errors: list[PackError] = []
+    for one in exact:
+        try:
+            resolve(environment, [one], constraints=pins, again=again)
+        except PackError as error:
+            errors.append(error)
+    return errors
 
 
 def _same_version(installed: Mapping[str, object], pack: LockedPack) -> bool:

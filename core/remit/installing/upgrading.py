@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit.deployment.files import DeploymentFiles
 from remit.errors import DeploymentError, PackError, RemitError
+from remit.installing import pip
 from remit.installing.adding import Addition, Wish, proposed
 from remit.installing.environment import same
 from remit.installing.fetch import Fetched, fetch
@@ -48,6 +49,7 @@ class Upgrade:
         changes: what differs, each thing ranked.
         waiting: chosen skills that are new, wider, or changed in a way that nobody can rank.
         waits: their changes.
+        offered: pip finds a wheel of it; without one nobody can tell whether there is a newer version.
     """
 
     pack: str
@@ -57,6 +59,7 @@ class Upgrade:
     changes: Changes = NO_CHANGES
     waiting: tuple[str, ...] = ()
     waits: Changes = NO_CHANGES
+    offered: bool = True
 
     @property
     def version(self) -> str:
@@ -106,7 +109,7 @@ def upgrading(
         wheels.mkdir()
         fetched = fetch(place.environment, [old.distribution], wheels, upgrade=True)
         if not any(one.requested for one in fetched):
-            yield Upgrade(pack=pack, old=old)
+            yield Upgrade(pack=pack, old=old, offered=pip.offers(place.environment, old.distribution))
             return
         wish = Wish(wanted=[old.distribution], change=change)
         with proposed(place, files, wish.wanted, fetched, wish, wheels, sandbox=sandbox) as whole:

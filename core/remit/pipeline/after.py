@@ -23,15 +23,15 @@ async def run_hook(attempt: Attempt, cell: Cell, reply: Reply) -> Reply:
 
     When the hook fails, its result is withheld: it may have been there to take something out.
     """
-    skill, call = attempt.known, attempt.call
+    skill = attempt.known
     body = {
         "after": skill.after,
         "call": {"skill": skill.full, "arguments": attempt.arguments.json},
         "result": reply.text,
-        "context": {"session": call.session, "call": call.id},
+        "context": attempt.context,
     }
     hooked = await cell.arequest("after", body, timeout=skill.timeout, on_progress=attempt.progress)
-    attempt.note("call.hooked", {"after": skill.after, "kind": hooked.kind, "error": hooked.error[:500]})
+    attempt.note("call.hooked", {"after": skill.after, "kind": hooked.kind}, {"error": hooked.error[:500]})
     if hooked.kind != "result":
         error = f"its handler finished, but its post-hook did not: {hooked.error or hooked.kind}"
         return replace(hooked, error=error)
@@ -65,6 +65,7 @@ async def _one(attempt: Attempt, wanted: FollowUp, number: int, run: Callable[[C
         step=attempt.call.step,
         asked_by="pack",
         parent=attempt.call.id,
+        ledger=attempt.call.ledger,
     )
     if not call.skill.startswith((f"{attempt.known.pack}.", f"{attempt.known.pack}__")):
         return _foreign(attempt, call)

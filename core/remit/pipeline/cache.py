@@ -25,13 +25,16 @@ def cached(attempt: Attempt) -> Ran | None:
 
 
 def keep(attempt: Attempt, ran: Ran) -> None:
-    """Keep a fresh result for as long as the skill says.
+    """Keep a fresh result for as long as the skill says, unless something in it must not be stored.
 
     Raises:
         StateError: it cannot be written.
     """
     skill = attempt.known
     if ran.cached or ran.follow_ups or not _may_cache(skill) or len(ran.text) > _LONGEST:
+        return
+    text = ran.text.decode("utf-8", "replace")
+    if attempt.around.redactor.text(text) != text:
         return
     attempt.around.state.cache_put(_key(attempt), ran.text, seconds=skill.cache, labels=ran.labels)
 

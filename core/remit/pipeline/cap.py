@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from remit.pipeline import outcome
 from remit.pipeline.attempt import Attempt, Ran
 from remit.pipeline.contents import Blob, Unreadable, read, take_bytes, to_text
+from remit.pipeline.redact import Redactor
 from remit.skills import RESERVED_PACK
 from remit.values import Result
 
@@ -40,8 +42,9 @@ def cap(attempt: Attempt, ran: Ran, follow_ups: tuple[Result, ...]) -> Result:
     room = attempt.around.cap - len(about)
     handle = None
     if shown != whole or len(shown) > room:
-        handle = put(whole.encode("utf-8", "replace"), TEXT)
-    text = _cut(shown, whole, room, handle) + about
+        kept = attempt.around.redactor.text(whole)
+        handle = put(kept.encode("utf-8", "replace"), TEXT)
+    text = _cut(shown, whole, room, handle, attempt.around.redactor) + about
     return Result(
         call=attempt.call.id,
         skill=attempt.name,
@@ -60,11 +63,17 @@ def cap(attempt: Attempt, ran: Ran, follow_ups: tuple[Result, ...]) -> Result:
     )
 
 
-def cut(text: str, room: int, mark: str) -> str:
-    """Return head and tail of `text` with `mark` between them, at most `room` characters."""
+def cut(text: str, room: int, mark: str, whole: Sequence[tuple[int, int, str]] = ()) -> str:
+    """Return head and tail of `text` with `mark` between them, at most `room` characters.
+
+    Spans in `whole` are not cut through but left out: half a key would not be recognised by whoever stores the text.
+    """
     left = max(0, room - len(mark))
     tail = int(left * _TAIL)
-    return text[: left - tail] + mark + (text[-tail:] if tail else "")
+    head, rest = left - tail, len(text) - tail
+    head = min((start for start, end, _ in whole if start < head < end), default=head)
+    rest = max((end for start, end, _ in whole if start < rest < end), default=rest)
+    return text[:head] + mark + text[rest:]
 
 
 def _labels(attempt: Attempt, ran: Ran) -> frozenset[str]:
@@ -85,14 +94,15 @@ def _texts(attempt: Attempt, value: Any) -> tuple[str, str]:
     return whole, to_text({name: value[name] for name in fields if name in value})
 
 
-def _cut(shown: str, whole: str, room: int, handle: str | None) -> str:
+def _cut(shown: str, whole: str, room: int, handle: str | None, redactor: Redactor) -> str:
     if handle is None:
         return shown
     where = f'remit.read_result with {{"handle": "{handle}", "page": 1}} reads it'
     if shown != whole:
         mark = f"\n[... these are some fields of a result of {len(whole)} characters; {where} ...]"
-        return shown + mark if len(shown) + len(mark) <= room else cut(shown, room, mark)
-    return cut(shown, room, f"\n[... cut here; the result has {len(whole)} characters; {where} ...]\n")
+        return shown + mark if len(shown) + len(mark) <= room else cut(shown, room, mark, redactor.spans(shown))
+    mark = f"\n[... cut here; the result has {len(whole)} characters; {where} ...]\n"
+    return cut(shown, room, mark, redactor.spans(shown))
 
 
 def _about(follow_ups: tuple[Result, ...]) -> str:

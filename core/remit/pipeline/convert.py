@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from remit_sandbox.errors import CannotConfine, CellStartError, SandboxError, Su
 from remit_sandbox.values import CellSpec, FieldError, Reply, Rights
 
 _SECONDS = 10.0
+_GRANTED = re.compile(r"the granted path /(?:[^:/]*/)*([^:/]*):")
 
 
 async def convert(attempt: Attempt) -> Result | None:
@@ -57,7 +59,7 @@ def unusable(attempt: Attempt, reply: Reply) -> Result:
     if reply.kind == "cancelled":
         return outcome.failed(attempt, f"{name} was cancelled.", status="cancelled")
     what = "failed" if reply.kind == "failed" else "ended without an answer"
-    error = outcome.shorten(reply.error, 1_000)
+    error = outcome.shorten(reply.error, 1_000, attempt.around.redactor)
     return outcome.failed(attempt, f"{name} {what}: {error}" if error else f"{name} {what}.")
 
 
@@ -68,11 +70,21 @@ def does_not_fit(name: str, errors: tuple[FieldError, ...]) -> str:
 
 
 def cannot_start(attempt: Attempt, error: CellStartError) -> Result:
-    """Return the result for a pack whose code cannot even be imported."""
+    """Return the result for a pack whose code cannot even be imported, or whose cell was refused."""
+    if error.by == "supervisor":
+        return _not_confined(attempt, error)
     attempt.traceback = error.traceback
     text = f"{attempt.name} cannot run: its pack did not start: {outcome.shorten(error.reason, 1_000)}"
     remedy = f"try it with `remit packs try` or leave it out with `remit packs disable {error.pack}`"
     return outcome.ended(attempt, "failed", text, remedy=remedy)
+
+
+def _not_confined(attempt: Attempt, error: CellStartError) -> Result:
+    """Return the result for a grant that is not what it was; the model reads no folder of this machine."""
+    why = outcome.shorten(_GRANTED.sub(r"the granted \1:", error.reason), 1_000)
+    text = f"{attempt.name} cannot run: {why}"
+    remedy = "open the deployment again, which takes grants and programs as they are then; `remit doctor` tells more"
+    return outcome.ended(attempt, "failed", text, reason=f"{attempt.name}: {error.reason}", remedy=remedy)
 
 
 @contextmanager

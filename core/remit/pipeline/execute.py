@@ -17,7 +17,10 @@ from remit.pipeline import outcome
 from remit.pipeline.after import run_hook
 from remit.pipeline.attempt import Attempt, Ran
 from remit.pipeline.convert import cannot_start, host_faults, unusable
+from remit.pipeline.denials import note_denied, note_start, notes, told
 from remit.pipeline.start import start
+from remit.pipeline.switched import ended_when_off
+from remit.trace import traceparent
 from remit.values import Result
 from remit_sandbox.errors import CellStartError, SandboxError
 from remit_sandbox.values import Reply
@@ -47,7 +50,7 @@ async def execute(attempt: Attempt) -> Ran | Result:
     if skill.function is None:
         return await _in_cell(attempt)
     attempt.enforcement = dict(IN_PROCESS)
-    stopped = start(attempt)
+    stopped = await start(attempt)
     return _outcome(attempt, await _in_process(attempt)) if stopped is None else stopped
 
 
@@ -59,9 +62,10 @@ async def _in_cell(attempt: Attempt) -> Ran | Result:
         with host_faults():
             async with sandbox.aborrow(skill.cell, attempt.call.session) as cell:
                 attempt.enforcement = dict(cell.enforcement)
-                stopped = start(attempt)
+                stopped = await start(attempt)
                 return _outcome(attempt, await _request(attempt, cell)) if stopped is None else stopped
     except CellStartError as error:
+        note_start(attempt, error)
         return cannot_start(attempt, error)
     except SandboxError as error:
         return outcome.failed(attempt, f"{skill.full} could not be called: {error}")
@@ -69,13 +73,18 @@ async def _in_cell(attempt: Attempt) -> Ran | Result:
 
 async def _request(attempt: Attempt, cell: Cell) -> Reply:
     skill = attempt.known
-    context = {"session": attempt.call.session, "call": attempt.call.id}
+    context = attempt.context
     body = {"handler": skill.handler, "arguments": attempt.arguments.json, "context": context}
+    reply: Reply | None = None
     try:
-        reply = await cell.arequest("call", body, timeout=skill.timeout, on_progress=attempt.progress)
-        if reply.kind == "result" and skill.after:
-            reply = await run_hook(attempt, cell, reply)
+        with ended_when_off(attempt, cell):
+            reply = await cell.arequest("call", body, timeout=skill.timeout, on_progress=attempt.progress)
+            if reply.kind == "result" and skill.after:
+                note_denied(attempt, cell, reply)
+                called, reply = reply, None
+                reply = await run_hook(attempt, cell, called)
     finally:
+        note_denied(attempt, cell, reply)
         _tell_output(attempt, cell)
     return reply
 
@@ -86,7 +95,7 @@ def _tell_output(attempt: Attempt, cell: Cell) -> None:
     output = cell.output()
     for text in (output.stdout, output.stderr):
         if text:
-            attempt.tell("output", text)
+            attempt.tell("output", attempt.around.redactor.text(text))
 
 
 async def _in_process(attempt: Attempt) -> Reply:
@@ -96,7 +105,9 @@ async def _in_process(attempt: Attempt) -> Reply:
     skill, call = attempt.known, attempt.call
     function, arguments = skill.function, attempt.arguments.json
     assert function is not None
-    context = Context(session=call.session, call=call.id, report=attempt.progress)
+    context = Context(
+        session=call.session, call=call.id, key=attempt.key, traceparent=traceparent(), report=attempt.progress
+    )
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         running = asyncio.ensure_future(ainvoke_function(function, arguments, context))
     else:
@@ -147,6 +158,10 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 
 def _outcome(attempt: Attempt, reply: Reply) -> Ran | Result:
+    if reply.kind != "result" and attempt.ended_by:
+        text = f"{attempt.name} was ended while it ran: {attempt.ended_by}."
+        return outcome.failed(attempt, text, status="cancelled")
     if reply.kind != "result":
-        return unusable(attempt, reply)
+        return told(attempt, unusable(attempt, reply))
+    attempt.notes += notes(attempt)
     return Ran(text=reply.text, labels=attempt.known.labels, follow_ups=reply.follow_ups)

@@ -67,7 +67,8 @@ def _start(event: PipelineEvent, skill: Skill | None, redactor: Redactor) -> Cal
 def _arguments(text: str, skill: Skill | None, redactor: Redactor) -> str:
     try:
         value = json.loads(text) if text.strip() else {}
-        full, secret = (skill.full, skill.secret_arguments) if skill is not None else ("", frozenset[str]())
+        secret = frozenset(value) if skill is None else skill.secret_arguments
+        full = "" if skill is None else skill.full
         return json.dumps(redactor.arguments(value, skill=full, secret=secret), ensure_ascii=False)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return HIDDEN

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from remit.pipeline.attempt import Attempt
+from remit.pipeline.redact import Redactor
 from remit.values import Result, Status
 
 UNTRUSTED = frozenset({"untrusted"})
@@ -34,7 +35,7 @@ def ended(
         call=attempt.call.id,
         skill=attempt.name,
         status=status,
-        text=shorten(text, attempt.around.cap) or f"({status})",
+        text=shorten(text, attempt.around.cap, attempt.around.redactor) or f"({status})",
         reason=reason or text.split("\n", 1)[0],
         remedy=remedy,
         duration=time.monotonic() - attempt.began,
@@ -77,7 +78,18 @@ def timed(attempt: Attempt, result: Result) -> Result:
     return replace(result, duration=time.monotonic() - attempt.began)
 
 
-def shorten(text: str, cap: int) -> str:
-    """Return at most `cap` characters of `text`, marked where it was cut."""
+def with_edit(attempt: Attempt, result: Result) -> Result:
+    """Return `result`, with what a person changed in the arguments said before anything else."""
+    if not attempt.edited:
+        return result
+    return replace(result, text=f"{attempt.edited}\n{result.text}")
+
+
+def shorten(text: str, cap: int, redactor: Redactor | None = None) -> str:
+    """Return at most `cap` characters of `text`, marked where it was cut; with a redactor, never inside a key."""
+    if len(text) <= cap:
+        return text
     mark = f"\n[... {len(text)} characters in all ...]"
-    return text if len(text) <= cap else text[: max(0, cap - len(mark))] + mark
+    end = max(0, cap - len(mark))
+    spans = redactor.spans(text) if redactor is not None else ()
+    return text[: min((start for start, stop, _ in spans if start < end < stop), default=end)] + mark

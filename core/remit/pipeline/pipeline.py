@@ -8,28 +8,35 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from remit.errors import EnforcementError, StateError
+from remit.evidence.checkpoints import Checkpoints
 from remit.pipeline import cache, outcome
 from remit.pipeline.after import follow_up
 from remit.pipeline.attempt import CAP, Approver, Attempt, Surroundings
 from remit.pipeline.cap import cap as capped
 from remit.pipeline.decide import decide
+from remit.pipeline.doubts import in_doubt
 from remit.pipeline.events import PipelineEvent
 from remit.pipeline.execute import execute
 from remit.pipeline.host_skills import host_skills
+from remit.pipeline.notify import Notifier
 from remit.pipeline.record import record
+from remit.pipeline.redact import Redactor
 from remit.pipeline.resolve import resolve
 from remit.pipeline.signoff import Nobody, sign_off
+from remit.pipeline.switched import switched_off
 from remit.pipeline.validate import validate
 from remit.policy.rules import Rules
 from remit.skills import Skill
 from remit.state.store import State
+from remit.state.switches import Switches
+from remit.telemetry.telemetry import OFF, Telemetry
 from remit.values import Call, ReadOnly, Result
 
 if TYPE_CHECKING:
     from remit_sandbox import Sandbox
 
 _AT_ONCE = 8
-_GATES = (resolve, validate, decide, sign_off)
+_GATES = (resolve, switched_off, validate, decide, in_doubt, sign_off, switched_off)
 
 
 class Pipeline:
@@ -53,7 +60,12 @@ class Pipeline:
         read_only: ReadOnly = False,
         yes_to_writes: bool = False,
         cap: int = CAP,
+        durable_reads: bool = False,
+        checkpoints: Checkpoints | None = None,
+        redactor: Redactor | None = None,
+        telemetry: Telemetry = OFF,
         on_event: Callable[[PipelineEvent], None] | None = None,
+        notify: Notifier | None = None,
     ) -> None:
         """Set a pipeline up; nothing is opened or started yet.
 
@@ -70,13 +82,19 @@ class Pipeline:
             yes_to_writes: the person agreed to writes beforehand; counts where the deployment says
                 `allow_yes`, and never for impact.
             cap: characters of a result that the model reads.
+            durable_reads: records of reads are on the disk, too, before the skill runs.
+            checkpoints: signs what the log holds now and then; None for never.
+            redactor: what must not be stored; None for the standard kinds.
+            telemetry: what is exported where the program has configured OpenTelemetry.
             on_event: is told what happens, in the thread of the event loop.
+            notify: tells people of calls that wait for them; None where `remit signoff` cannot find such calls.
         """
         own = host_skills(state, cap=cap)
         self._around = Surroundings(
             skills={**skills, **own},
             rules=rules,
             state=state,
+            switches=Switches(state.folder),
             sandbox=sandbox,
             approver=None if isinstance(approver, Nobody) else approver,
             unattended=unattended,
@@ -85,10 +103,23 @@ class Pipeline:
             read_only=read_only,
             yes_to_writes=yes_to_writes,
             cap=cap,
+            durable_reads=durable_reads,
+            redactor=redactor or Redactor(),
+            telemetry=telemetry,
             on_event=on_event,
+            notify=notify,
         )
         around = self._around
+        self._looked = False
+        self._checkpoints = checkpoints
+        state.who = state.who or principal
         self.skills: Mapping[str, Skill] = {n: s for n, s in around.skills.items() if around.visible(s)}
+
+    @property
+    def weighs_origins(self) -> bool:
+        """Whether a verdict may depend on where values come from, so that calls carry a ledger."""
+        defaults = self._around.rules.defaults
+        return defaults.provenance != "off" or defaults.egress
 
     async def call(self, call: Call) -> Result:
         """Take one call through every stage.
@@ -100,7 +131,13 @@ class Pipeline:
             EnforcementError: this machine cannot confine skills as the deployment demands.
         """
         attempt = Attempt(call=call, around=self._around)
-        result = await self._through(attempt)
+        try:
+            result = await self._through(attempt)
+        finally:
+            if attempt.observed is not None:
+                attempt.observed.close()
+        if self._checkpoints is not None:
+            self._checkpoints.grown(attempt.sequence)
         attempt.raise_from_listener()
         return result
 
@@ -137,7 +174,7 @@ class Pipeline:
 
     async def _skipped(self, call: Call) -> Result:
         attempt = Attempt(call=call, around=self._around)
-        return record(attempt, outcome.ended(attempt, "cancelled", "A person stopped the run before this call."))
+        return await record(attempt, outcome.ended(attempt, "cancelled", "A person stopped the run before this call."))
 
     def _only_reads(self, call: Call) -> bool:
         name = call.skill.strip()
@@ -147,18 +184,19 @@ class Pipeline:
         try:
             result = await self._stages(attempt)
         except (StateError, EnforcementError):
-            self._leave(attempt, "failed", "a fault of the host")
+            await self._leave(attempt, "failed", "a fault of the host")
             raise
         except asyncio.CancelledError:
-            self._leave(attempt, "cancelled", "the run was cancelled")
+            await self._leave(attempt, "cancelled", "the run was cancelled")
             raise
         except Exception as error:
-            attempt.note("call.fault", {"error": type(error).__name__, "traceback": traceback.format_exc()})
+            attempt.note("call.fault", {"error": type(error).__name__}, {"traceback": traceback.format_exc()})
             text = f"A fault inside Remit ({type(error).__name__}) stopped this call; it is in the log."
             result = outcome.failed(attempt, text)
-        return record(attempt, result)
+        return await record(attempt, result)
 
     async def _stages(self, attempt: Attempt) -> Result:
+        self._find_lost()
         for gate in _GATES:
             ended = await gate(attempt)
             if ended is not None:
@@ -172,9 +210,15 @@ class Pipeline:
             cache.keep(attempt, ran)
         return result
 
-    def _leave(self, attempt: Attempt, status: Literal["failed", "cancelled"], reason: str) -> None:
+    def _find_lost(self) -> None:
+        """Before the first call: calls of processes that died are lost; say so in the log."""
+        if not self._looked:
+            self._around.state.find_lost()
+            self._looked = True
+
+    async def _leave(self, attempt: Attempt, status: Literal["failed", "cancelled"], reason: str) -> None:
         """Record the end of a call that gives no result; what cannot be written is left in doubt."""
         try:
-            record(attempt, outcome.ended(attempt, status, f"{attempt.name}: {reason}."))
+            await record(attempt, outcome.ended(attempt, status, f"{attempt.name}: {reason}."))
         except StateError:
             return

@@ -12,6 +12,7 @@ from remit.pipeline.patterns import KINDS, MIXED, SECRET_NAME, Finder, shape_fin
 
 if TYPE_CHECKING:
     from remit.pipeline.attempt import Attempt
+    from remit.skills import Skill
 
 HIDDEN = "[not recorded]"
 """Stands for an argument that its pack declared secret."""
@@ -176,16 +177,22 @@ def proposed_body(attempt: Attempt) -> dict[str, Any]:
 
 def proposed_arguments(attempt: Attempt) -> Any:
     """Return the arguments as they were written, as far as they may be kept."""
-    skill, text = attempt.skill, attempt.call.arguments
-    redactor = attempt.around.redactor
+    return written_arguments(attempt.call.arguments, attempt.skill, attempt.around.redactor)
+
+
+def written_arguments(text: str, skill: Skill | None, redactor: Redactor) -> Any:
+    """Return arguments as they were written, as far as they may be kept.
+
+    Of a skill that is not there (unknown, left out, disabled) nothing says which of them are secret: their names stay.
+    """
     try:
         value = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
-        full, secret = (skill.full, skill.secret_arguments) if skill is not None else ("", frozenset[str]())
-        return redactor.arguments(value, skill=full, secret=secret)
-    if skill is not None and skill.secret_arguments:
+        secret = frozenset(value) if skill is None else skill.secret_arguments
+        return redactor.arguments(value, skill="" if skill is None else skill.full, secret=secret)
+    if skill is None or skill.secret_arguments:
         return HIDDEN
     return _short(redactor.text(text))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from remit.pipeline import outcome
 from remit.pipeline.attempt import Attempt
-from remit.pipeline.redact import proposed_body
+from remit.pipeline.redact import proposed_arguments, proposed_body
 from remit.policy.decide import read_only_step
 from remit.skills import Skill
 from remit.values import Decision, Result
@@ -23,7 +23,7 @@ async def resolve(attempt: Attempt) -> Result | None:
     """
     name = attempt.call.skill.strip()
     attempt.skill = _find(name, attempt.around.skills.values())
-    attempt.note("call.proposed", proposed_body(attempt))
+    attempt.note("call.proposed", proposed_body(attempt), {"arguments": proposed_arguments(attempt)})
     attempt.tell("proposed")
     if attempt.skill is None:
         return outcome.invalid(attempt, _unknown(attempt, name))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from remit.pipeline import outcome
+from remit.pipeline.asking import action_of
 from remit.pipeline.attempt import Attempt
 from remit.pipeline.resources import resolved
+from remit.pipeline.standing import still_stands
 from remit.values import Result
 
 
-def start(attempt: Attempt) -> Result | None:
+async def start(attempt: Attempt) -> Result | None:
     """Write `call.started`; for a write or external effect it is on the disk when this returns.
 
     Returns:
@@ -20,13 +22,22 @@ def start(attempt: Attempt) -> Result | None:
     request, skill = attempt.request, attempt.known
     if request is not None and dict(request.action.resolved) != resolved(skill, attempt.arguments.value):
         return _changed(attempt, "what its arguments stand for has changed since a person approved it")
-    attempt.note("call.started", _body(attempt))
-    if request is None:
-        attempt.flush(durable=skill.effect != "read")
+    body = _body(attempt)
+    if request is not None and body["signed"] != request.action.digest:
+        return _changed(attempt, "it is not what a person approved")
+    if attempt.standing is not None and not still_stands(attempt):
+        return _changed(attempt, "what its arguments stand for has changed since its standing sign-off was found")
+    attempt.note("call.started", body)
+    if attempt.standing is not None:
+        entries, attempt.entries = attempt.entries, []
+        if not await attempt.around.state.astart_under(entries, standing=attempt.standing.id):
+            return _changed(attempt, "its standing sign-off has expired, was revoked or is used up")
+    elif request is None:
+        await attempt.aflush(durable=attempt.durable)
     else:
         entries, attempt.entries = attempt.entries, []
         state = attempt.around.state
-        if not state.start_call(entries, nonce=request.nonce, digest=request.digest):
+        if not await state.astart_call(entries, nonce=request.nonce, digest=request.digest):
             return _changed(attempt, "its approval has expired or was used before")
     attempt.started = True
     attempt.tell("started")
@@ -34,12 +45,22 @@ def start(attempt: Attempt) -> Result | None:
 
 
 def _body(attempt: Attempt) -> dict[str, object]:
-    request = attempt.request
+    """Return what is to run: `signed` is the digest that an approval must have been given for.
+
+    `action` is the same for the same call asked again, `key` for a call that is made again after a crash.
+    """
+    request, skill = attempt.request, attempt.known
     return {
-        "effect": attempt.known.effect,
+        "effect": skill.effect,
         "enforcement": attempt.enforcement,
         "signoff": None if request is None else request.nonce,
         "digest": None if request is None else request.digest,
+        "standing": None if attempt.standing is None else attempt.standing.id,
+        "signed": None if skill.effect == "read" and request is None else action_of(attempt).digest,
+        "skill_hash": skill.hash,
+        "action": attempt.same,
+        "key": attempt.key,
+        "owner": attempt.around.state.owner.id,
     }
 
 

@@ -30,7 +30,7 @@ async def switched_off(attempt: Attempt) -> Result | None:
     if off is None:
         return None
     reason = off.says()
-    remedy = f"remit kill {'' if off.name == '*' else off.name + ' '}--restore"
+    remedy = off.undo()
     step: tuple[Verdict, str, str] = ("deny", SOURCE, reason)
     attempt.decision = Decision(verdict="deny", reason=reason, source=SOURCE, steps=(step,), remedy=remedy)
     attempt.note("call.decided", {"verdict": "deny", "source": SOURCE, "reason": reason})

@@ -20,7 +20,7 @@ class Server(Protocol):
 
 
 Place = str | tuple[str, int] | Server
-"""A server of the test: `"127.0.0.1:8000"`, `("127.0.0.1", 8000)`, or one that tells its address itself."""
+"""A server of the test: `"127.0.0.1:8000"` or its URL, `("127.0.0.1", 8000)`, or one that tells its address itself."""
 
 _HERE: frozenset[Kind] = frozenset({"public", "private"})
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -51,8 +51,13 @@ def only_to(places: Mapping[str, Place]) -> Connect:
 def _address(place: Place) -> tuple[str, int]:
     found = getattr(place, "server_address", place)
     if isinstance(found, str):
-        host, _, port = found.rpartition(":")
+        host, _, port = found.rpartition("://")[2].rstrip("/").rpartition(":")
         found = (host.strip("[]"), int(port) if port.isdigit() else 0)
     if isinstance(found, tuple | list) and len(found) >= 2 and isinstance(found[1], int) and found[1] > 0:
-        return str(found[0]), found[1]
-    raise UsageError(f"{place!r} is no server", remedy='write "127.0.0.1:8000", or give a server of http.server')
+        host = str(found[0])
+        if host and not set(host) & set("/@ "):
+            return host, found[1]
+    raise UsageError(
+        f"{place!r} is no server",
+        remedy='write "127.0.0.1:8000" or "http://127.0.0.1:8000", without a path; or give a server of http.server',
+    )

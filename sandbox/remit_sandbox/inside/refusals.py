@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from remit_sandbox.inside.context import Context
+
 MOST = 20
 """Refusals that one answer carries."""
 
@@ -42,6 +44,8 @@ def take() -> list[list[str]]:
 
 def why(error: BaseException) -> str:
     """Return what an error of the kernel means for the pack's author, empty when it is no such error."""
+    if isinstance(error, (TypeError, AttributeError)):
+        return _told_workspace(error)
     if not isinstance(error, PermissionError):
         return ""
     for frame in reversed(list(_frames(error))):
@@ -53,6 +57,20 @@ def why(error: BaseException) -> str:
         if file.endswith(_FORKING):
             return _told("exec", "a process of its own", 'isolation = "process" and limits.processes')
     return ""
+
+
+def _told_workspace(error: BaseException) -> str:
+    """Return why `ctx.workspace` is None, where an error comes from a function that used it as a path."""
+    if "NoneType" not in str(error):
+        return ""
+    used = (frame for frame in _frames(error) if "workspace" in frame.f_code.co_names)
+    if not any(_is_without_workspace(value) for frame in used for value in frame.f_locals.values()):
+        return ""
+    return "this skill has no right to the workspace; add fs.read under [permissions] and uses"
+
+
+def _is_without_workspace(value: object) -> bool:
+    return isinstance(value, Context) and value.workspace is None
 
 
 def _is_about_the_folder(error: OSError, frame: FrameType) -> bool:
