@@ -37,7 +37,7 @@ HOLDS = {
     "E44": "test_sandbox_programs.py::test_granted_programs_run_inside_the_same_walls",
     "E45": "test_sandbox_programs.py::test_a_granted_interpreter_stays_inside_the_same_walls",
     "E46": "here: one standing sign-off for every argument, and each use is in the log",
-    "E47": "test_cli_signoff.py::test_a_standing_signoff_is_listed_used_and_revoked",
+    "E47": "test_cli_signoff_further.py::test_a_standing_signoff_is_listed_used_and_revoked",
     "E49": "here: every order of rules gives one verdict and one digest",
     "E50": "test_deployment_trust.py::test_a_cloned_deployment_does_nothing_until_it_is_trusted",
     "E51": "here: a link out of the workspace leads nowhere; sign-off shows where it leads",

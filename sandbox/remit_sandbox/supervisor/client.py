@@ -139,7 +139,10 @@ _HINT = "; it runs `sys.executable`, or the Python that REMIT_PYTHON names where
 
 def _await(connection: socket.socket, event: int, deadline: float) -> None:
     poll = select.poll()
-    poll.register(connection, event)
+    try:
+        poll.register(connection, event)
+    except ValueError:
+        raise ConnectionResetError("it was closed") from None
     if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
         raise TimeoutError("no answer in time")
 
