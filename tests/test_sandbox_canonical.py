@@ -37,6 +37,7 @@ def test_reading_it_back_gives_equal_data(value: Any) -> None:
     [
         ({"b": 1, "a": [1.0, -0.0, 1e-7, 1e21, 0.1]}, '{"a":[1,0,1e-7,1e+21,0.1],"b":1}'),
         (2**53, '{"$int":"9007199254740992"}'),
+        (float(2**53), "9007199254740992"),
         (math.inf, '{"$float":"inf"}'),
         (Decimal("1.10"), '{"$decimal":"1.10"}'),
         ("\ud800", '{"$text":"\\\\ud800"}'),

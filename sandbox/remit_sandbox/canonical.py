@@ -95,7 +95,7 @@ class _Form:
             return {"$float": str(float(value))}
         if value.is_integer() and abs(value) <= _SAFE:
             return int(value)
-        self.simple = self.simple and 1e-4 <= abs(value) < 1e16
+        self.simple = self.simple and not value.is_integer() and 1e-4 <= abs(value) < 1e16
         return float(value)
 
     def _key(self, key: Any) -> str:
