@@ -329,8 +329,11 @@ def test_an_agent_without_a_deployment_has_no_extensions() -> None:
 def test_closing_twice_does_nothing(place: Place) -> None:
     place.add("down", FAILING)
     deployment = place.open()
+    assert deployment.extensions.items
     deployment.close()
     deployment.close()
+    with place.open() as again:
+        assert again.extensions.items
 
 
 def test_settings_may_hold_what_they_like() -> None:

@@ -23,6 +23,6 @@ def test_any_chunking_gives_the_same_events(cuts: list[int]) -> None:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data: bytes) -> None:
-    lines = EventLines()
-    lines.feed(data)
-    lines.end()
+    lines, more = EventLines(), EventLines()
+    whole = [*lines.feed(data), *lines.end()]
+    assert whole == [event for byte in data for event in more.feed(bytes((byte,)))] + list(more.end())
