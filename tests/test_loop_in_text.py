@@ -16,7 +16,7 @@ from remit.loop.native import NativeInterpreter
 from remit.loop.wording import ANSWER_NOW, CALL_AGAIN
 from remit.models.protocol import Message, ModelReply, ToolCall
 from remit.models.scripted import ScriptedModel
-from remit.skills import Skill
+from remit.skills import READ_RESULT, Skill
 from tests.loop_parts import Functions, execute, lawful, new_run
 
 
@@ -218,7 +218,8 @@ def test_a_skill_description_reaches_the_prompt() -> None:
 def test_reading_on_is_offered_once_a_result_was_cut() -> None:
     """Small models call `remit.read_result` instead of answering when they see it too early."""
     schema = {"type": "object", "properties": {}}
-    skills = {name: Skill(pack=name[:-2], name="b", description="", schema=schema) for name in ("a.b", "remit.b")}
+    named = {READ_RESULT: "read_result", "a.b": "b"}
+    skills = {full: Skill(pack=full.split(".")[0], name=n, description="", schema=schema) for full, n in named.items()}
     cut = Message(role="tool", content='[cut; remit.read_result with {"handle": "r-1", "page": 1} reads it]')
     for native in (True, False):
         interpreter = NativeInterpreter(skills) if native else TextInterpreter(skills, dialect="react")
@@ -226,7 +227,7 @@ def test_reading_on_is_offered_once_a_result_was_cut() -> None:
             request = interpreter.request(messages)
             shown = " ".join([request.messages[0].content, *(tool.name for tool in request.tools)])
             assert "a__b" in shown
-            assert ("remit__b" in shown) == offered
+            assert ("remit__read_result" in shown) == offered
 
 
 @pytest.mark.parametrize("dialect", CALLS)

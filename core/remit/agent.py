@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from remit.errors import UsageError
 from remit.extensions.extensions import NO_EXTENSIONS
 from remit.loop.belongings import Closing, all_skills, opened_deployment, rules_for, state_for
 from remit.loop.events import Event
 from remit.loop.from_pipeline import from_pipeline
+from remit.loop.given import (
+    free_session,
+    instead_of,
+    limits_of,
+    require_approver,
+    require_no_loop,
+    require_unfinished,
+    standard_config,
+)
 from remit.loop.guards import Limits, chosen_limits
 from remit.loop.kept import Kept
 from remit.loop.outcome import Instead, RunResult
@@ -33,11 +39,8 @@ from remit.skills import Skill
 from remit.values import ReadOnly
 
 if TYPE_CHECKING:
-    from remit.deployment.config import Config
     from remit.deployment.deployment import Deployment
     from remit.pipeline.attempt import Approver
-
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 
 
 class Agent:
@@ -102,21 +105,21 @@ class Agent:
         principal: str | None = None,
         name: str = "",
     ) -> None:
-        _require_approver(approver)
+        require_approver(approver)
         self._closing: Closing = []
         self._running: dict[str, Callable[[Event], None]] = {}
         try:
             self.deployment = opened_deployment(deployment, read_only, self._closing)
-            config = self.deployment.config if self.deployment is not None else _standard()
+            config = self.deployment.config if self.deployment is not None else standard_config()
             folder = self.deployment.folder if self.deployment is not None else Path()
             extensions = self.deployment.extensions if self.deployment is not None else NO_EXTENSIONS
             given = Given(model=model, base_url=base_url, api_key=api_key, dialect=dialect, prompt=prompt)
             self.prompt: tuple[Fragment, ...] = prompt_of(given, config, extensions)
             speakers = speakers_of(given, self.prompt, config, folder, extensions)
             self.model: Model = speakers[0].model
-            self._limits = chosen_limits(limits, max_steps, _limits_of(config))
+            self._limits = chosen_limits(limits, max_steps, limits_of(config))
             require_prices(speakers, self._limits.cost)
-            self._instead = _instead(config.agent.fallback if fallback is None else fallback)
+            self._instead = instead_of(config.agent.fallback if fallback is None else fallback)
             self._keep_raw = keep_raw or config.log.keep_raw
             self.state = state_for(self, self.deployment, self._closing)
             extensions.listen(self.state)
@@ -178,7 +181,7 @@ class Agent:
             UsageError: an event loop is running, or see `arun`.
             StateError: the session cannot be read.
         """
-        _no_loop("run")
+        require_no_loop("run")
         return asyncio.run(self._disconnected(self.arun(question, session=session, on_event=on_event, **asked)))
 
     async def arun(
@@ -206,13 +209,14 @@ class Agent:
             UsageError: the id is none, the session has a run going on, or the terms cannot be kept.
             StateError: the session cannot be read.
         """
-        return await self._alone(self._free(session), question, on_event, terms_for(self.skills, **asked))
+        terms = terms_for(self.skills, **asked)
+        return await self._alone(free_session(session, self._running), question, on_event, terms)
 
     def resume(
         self, session: str, *, on_event: Callable[[Event], None] | None = None, **asked: Unpack[Asked]
     ) -> RunResult:
         """Go on with a stored session, where no event loop runs; else see `aresume`. Raises as `aresume`."""
-        _no_loop("resume")
+        require_no_loop("resume")
         return asyncio.run(self._disconnected(self.aresume(session, on_event=on_event, **asked)))
 
     async def aresume(
@@ -228,7 +232,7 @@ class Agent:
             StateError: the session cannot be read.
         """
         terms = terms_for(self.skills, **asked)
-        self._require_unfinished(self._free(session))
+        require_unfinished(self.state, free_session(session, self._running))
         return await self._alone(session, None, on_event, terms)
 
     async def _alone(
@@ -240,7 +244,7 @@ class Agent:
             self._running[session] = emit
             try:
                 if question is None:  # another process may have come first, until the lease
-                    self._require_unfinished(session)
+                    require_unfinished(self.state, session)
                     terms = terms.within(narrowed_before(self.state, session))
                 run = self._new_run(session, emit, stream=on_event is not None, terms=terms)
                 return await self._observed(run, question)
@@ -331,59 +335,10 @@ class Agent:
             seen.ended(result)
         return result
 
-    def _free(self, session: str | None) -> str:
-        if session is None:
-            return secrets.token_hex(8)
-        if not _SESSION.fullmatch(session):
-            raise UsageError(f"{session[:100]!r} is no id of a session: write letters, digits and _ . : @ -")
-        if session in self._running:
-            raise UsageError(f"session {session} has a run going on", remedy="wait for it, or use another session")
-        return session
-
-    def _require_unfinished(self, session: str) -> None:
-        saved = self.state.load_session(session)
-        if saved is None:
-            raise UsageError(f"there is no session {session}", remedy="remit sessions list")
-        if saved.status == "answered" or not saved.transcript:
-            raise UsageError(f"session {session} has come to its end", remedy=f"ask on with --session {session}")
-
     def _heard(self, event: PipelineEvent) -> None:
         emit = self._running.get(event.call.session)
         if emit is not None and (told := from_pipeline(event)) is not None:
             emit(told)
-
-
-def _no_loop(method: str) -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise UsageError(
-        f"Agent.{method} cannot be used while an event loop is running", remedy=f"write: await agent.a{method}(...)"
-    )
-
-
-def _require_approver(approver: object) -> None:
-    if approver is not None and not callable(getattr(approver, "ask", None)):
-        raise UsageError(
-            f"approver is {type(approver).__name__}, which has no method ask",
-            remedy="give an object with `async def ask(self, request: SignoffRequest) -> SignoffDecision`",
-        )
-
-
-def _standard() -> Config:
-    from remit.deployment.config import Config
-
-    return Config()
-
-
-def _limits_of(config: Config) -> Limits:
-    own = config.agent
-    return Limits(steps=own.max_steps, tokens=own.max_tokens, seconds=own.max_seconds, cost=own.max_cost)
-
-
-def _instead(fallback: str | Instead | None) -> Instead | None:
-    return (lambda _: fallback) if isinstance(fallback, str) else fallback
 
 
 def _ignore(_: Event) -> None:

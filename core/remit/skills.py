@@ -12,6 +12,9 @@ from remit_sandbox.values import CellSpec
 RESERVED_PACK = "remit"
 """The pack of the skills that live in the host (`remit.read_result`)."""
 
+READ_RESULT = f"{RESERVED_PACK}.read_result"
+"""Reads a result that was cut. It is no reason to call anything, and offered only once a result was cut."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Skill:

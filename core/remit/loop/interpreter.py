@@ -10,7 +10,7 @@ from typing import Protocol
 from remit.loop.transcript import bare_name
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
 from remit.models.wire import wire_names
-from remit.skills import RESERVED_PACK, Skill
+from remit.skills import READ_RESULT, Skill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,16 +76,16 @@ class Interpreter(Protocol):
 
 
 def offered(skills: Mapping[str, Skill], *, cut: bool) -> dict[str, Skill]:
-    """Return the skills to offer: those of the host only once a result was cut.
+    """Return the skills to offer: `remit.read_result` only once a result was cut.
 
-    `remit.read_result` is of no use before, and small models call it instead of answering.
+    It is of no use before, and small models call it instead of answering.
     """
-    return {full: skill for full, skill in skills.items() if cut or skill.pack != RESERVED_PACK}
+    return {full: skill for full, skill in skills.items() if cut or skill.full != READ_RESULT}
 
 
 def tells_of_cut(messages: Sequence[Message]) -> bool:
     """Say whether a result among `messages` was cut and names the skill that reads the rest."""
-    return any(message.role == "tool" and "remit.read_result" in message.content for message in messages)
+    return any(message.role == "tool" and READ_RESULT in message.content for message in messages)
 
 
 _THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>(.*?)</\1>\s*", re.DOTALL)

@@ -26,7 +26,7 @@ from remit.loop.voices import Voice
 from remit.loop.wording import CLOSING, CUT, EMPTY, NOT_RUN_CLOSED, PARTLY, UNREADABLE
 from remit.models.estimate import estimated
 from remit.models.protocol import ModelReply, ToolCall
-from remit.skills import RESERVED_PACK
+from remit.skills import READ_RESULT
 from remit.values import Call, Result
 from remit_sandbox.errors import SandboxError
 
@@ -182,7 +182,7 @@ class Run:
     @property
     def _may_call(self) -> bool:
         """Whether the model is offered skills and may call them."""
-        return not self._closing and any(skill.pack != RESERVED_PACK for skill in self.caller.skills.values())
+        return not self._closing and any(full != READ_RESULT for full in self.caller.skills)
 
     def _heard(self, turn: Turn) -> None:
         reply, heard = turn.reply, turn.heard

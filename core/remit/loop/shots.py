@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from remit.dialects import Sample
-from remit.skills import RESERVED_PACK, Skill
+from remit.skills import READ_RESULT, Skill
 
 MOST_SHOTS = 8
 """Few-shot examples in a request."""
@@ -27,7 +27,7 @@ def shots(skills: Mapping[str, Skill], most: int = MOST_SHOTS) -> list[Sample]:
         skills: wire name to skill.
         most: how many at most.
     """
-    own = {name: skill for name, skill in skills.items() if skill.pack != RESERVED_PACK}
+    own = {name: skill for name, skill in skills.items() if skill.full != READ_RESULT}
     written = {name: samples[0] for name, skill in own.items() if (samples := list(_written(name, skill)))}
     if not written:
         return [_made(name, skill) for name, skill in list(own.items())[: min(most, 1)]]

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from remit.errors import UsageError
 from remit.loop.answer_type import AnswerType
-from remit.skills import RESERVED_PACK, Skill
+from remit.skills import READ_RESULT, Skill
 from remit.state.store import State
 
 FIRST = ("auto", "required", "none")
@@ -20,7 +20,7 @@ class Terms:
     """The terms of one run; they only narrow.
 
     Attributes:
-        skills: full names of the skills that may be called, those of the host aside; None for all of the agent's.
+        skills: full names of the skills that may be called, `remit.read_result` aside; None for all of the agent's.
         required: full names of skills without a call of which no answer counts.
         first: what the first model turn does: `auto` leaves it to the model, `required` calls some skill, `none`
             answers in words, a full name calls that skill.
@@ -100,7 +100,7 @@ def terms_for(
             raise UsageError(f"{name} is asked for, but this run may not call it", remedy="add it to skills=")
     if first == "none" and must:
         raise UsageError('first="none" lets no skill be called, but some are required')
-    if first == "required" and not any(known[name].pack != RESERVED_PACK for name in open_):
+    if first == "required" and not open_ - {READ_RESULT}:
         raise UsageError('first="required" asks for a call, but there is no skill to call')
     return Terms(
         skills=kept,

@@ -10,7 +10,7 @@ from remit.pipeline import outcome
 from remit.pipeline.attempt import Attempt, Ran
 from remit.pipeline.contents import Blob, Unreadable, read, take_bytes, to_text
 from remit.pipeline.redact import Redactor
-from remit.skills import RESERVED_PACK
+from remit.skills import READ_RESULT
 from remit.values import Result
 
 TEXT = "text/plain; charset=utf-8"
@@ -78,7 +78,7 @@ def cut(text: str, room: int, mark: str, whole: Sequence[tuple[int, int, str]] =
 
 def _labels(attempt: Attempt, ran: Ran) -> frozenset[str]:
     """Pages of a kept result carry the labels that the result had."""
-    if attempt.known.pack != RESERVED_PACK:
+    if attempt.name != READ_RESULT:
         return ran.labels
     handle = attempt.arguments.value.get("handle")
     blob = attempt.around.state.get_blob(str(handle), session=attempt.call.session) if handle else None

@@ -5,7 +5,7 @@ A new file takes every step, an older one those that it lacks, so both come out 
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 """Version of the tables that this Remit writes; kept in `user_version` of the file."""
 
 APPLICATION = 0x52454D54
@@ -167,7 +167,31 @@ CREATE TABLE approvers (
 CREATE UNIQUE INDEX approvers_by_hash ON approvers (hash);
 """
 
-STEPS = (_FIRST, _SECOND)
+_THIRD = """
+ALTER TABLE sessions ADD COLUMN parent TEXT NOT NULL DEFAULT '';
+CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent <> '';
+CREATE TABLE facts (
+    who TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    value BLOB NOT NULL,
+    labels TEXT NOT NULL,
+    origin BLOB NOT NULL,
+    created REAL NOT NULL,
+    updated REAL NOT NULL,
+    PRIMARY KEY (who, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE summaries (
+    session TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    text TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    created REAL NOT NULL,
+    PRIMARY KEY (session, digest)
+) STRICT, WITHOUT ROWID;
+"""
+
+STEPS = (_FIRST, _SECOND, _THIRD)
 """What leads to version 1, 2, ...; `remit.state.migrate` moves the records of version 1 into their chain."""
 
 
