@@ -9,8 +9,18 @@ from typing import Any
 SHOWN = 400
 """Most characters of an endpoint's own words that a message shows."""
 
-OPTIONAL = ("response_format", "temperature", "stop", "stream_options", "max_tokens", "tool_choice")
-"""Fields that some models refuse; a request goes without them when one does."""
+OPTIONAL = (
+    "response_format",
+    "temperature",
+    "stop",
+    "stream_options",
+    "max_tokens",
+    "parallel_tool_calls",
+    "tool_choice",
+)
+"""Fields of chat completions that some models refuse; a request goes without them when one does."""
+
+_REFUSED = re.compile(r"unsupported|not support|unrecogni|unknown|deprecated|not permitted|may not be enabled")
 
 _FORMAT = re.compile(r"response.?format|json.?schema|structured.?output|grammar")
 """What refusals of `response_format` speak of; few servers name the field, and many take none beside tools."""
@@ -28,18 +38,18 @@ def own_words(body: bytes, *, secret: str | None = None) -> str:
     return text if len(text) <= SHOWN else text[:SHOWN] + " [cut]"
 
 
-def refused_field(body: bytes, sent: frozenset[str]) -> str | None:
+def refused_field(body: bytes, sent: frozenset[str], optional: tuple[str, ...] = OPTIONAL) -> str | None:
     """Return the optional field of `sent` that the endpoint says it does not support."""
     error = _json(body)
     message = _message(error).lower()
     inner = error.get("error") if isinstance(error, dict) else None
     param = inner.get("param") if isinstance(inner, dict) else None
-    for name in OPTIONAL:
+    for name in optional:
         if name not in sent:
             continue
         if name == "response_format" and (_FORMAT.search(message) or _FORMAT.search(str(param))):
             return name
-        if param == name or (name in message and re.search(r"unsupported|not support|unrecogni|unknown", message)):
+        if param == name or (name.lower() in message and _REFUSED.search(message)):
             return name
     return None
 
@@ -61,6 +71,8 @@ def _json(body: bytes) -> Any:
 
 def _message(error: Any) -> str:
     """Return the message of the forms of error that endpoints use, empty for any other."""
+    if isinstance(error, list) and error:
+        error = error[0]
     if not isinstance(error, dict):
         return ""
     inner = error.get("error", error)

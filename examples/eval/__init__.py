@@ -1,0 +1,1 @@
+"""A suite, recorded once and replayed offline."""
