@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from remit.deployment.audit_agents import above
 from remit.deployment.deployment import Deployment
 from remit.policy.decide import decide
 from remit.policy.rules import Rule, Rules, Scene
-from remit.skills import RESERVED_PACK, Skill
+from remit.skills import READ_RESULT, Skill
 from remit.values import Effect, Verdict
 from remit_sandbox.values import Enforced
 
@@ -61,6 +62,7 @@ def audit_rows(
     *,
     skills: Iterable[Skill] | None = None,
     enforcement: Iterable[Enforced] | None = None,
+    agent: str = "",
 ) -> tuple[AuditRow, ...]:
     """Return the matrix, sorted by skill.
 
@@ -68,11 +70,13 @@ def audit_rows(
         deployment: the deployment.
         skills: to show instead of the deployment's own (a pipeline has the host's skills, too).
         enforcement: rows of `remit_sandbox.probe`; None to probe this machine now.
+        agent: name of the agent that calls, for rules.
     """
     rows = enforcement if enforcement is not None else _probed()
     held = {row.right: row.by for row in rows}
     shown = deployment.skills.values() if skills is None else skills
-    return tuple(_row(skill, deployment, held) for skill in sorted(shown, key=lambda skill: skill.full))
+    scene = Scene(agent=agent, above=above(deployment, agent))
+    return tuple(_row(skill, deployment, held, scene) for skill in sorted(shown, key=lambda skill: skill.full))
 
 
 def _probed() -> tuple[Enforced, ...]:
@@ -81,8 +85,9 @@ def _probed() -> tuple[Enforced, ...]:
     return tuple(probe().rows)
 
 
-def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str]) -> AuditRow:
-    verdict, source = _verdict(skill, deployment)
+def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str], scene: Scene) -> AuditRow:
+    verdict, source = _verdict(skill, deployment, scene)
+    about = [rule for rule in deployment.rules.about(skill) if not _about_others(rule, scene)]
     parts = deployment.assembled.packs.get(skill.pack)
     return AuditRow(
         pack=skill.pack,
@@ -98,23 +103,34 @@ def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str]) -> Audit
         private_net=skill.cell.rights.private_net if skill.cell else (),
         verdict=verdict,
         source=source,
-        rules=tuple(rule.id for rule in deployment.rules.about(skill) if not _unconditional(rule)),
+        rules=tuple(rule.id for rule in about if not _unconditional(rule, scene)),
         enforcement=dict(held) if skill.confined else {"all": "not enforced"},
         confined=skill.confined,
         dev=bool(parts and parts.installed.editable),
     )
 
 
-def _verdict(skill: Skill, deployment: Deployment) -> tuple[Verdict, str]:
+def _verdict(skill: Skill, deployment: Deployment, scene: Scene) -> tuple[Verdict, str]:
     """Return the verdict of a call that only rules without conditions speak about, and where it comes from."""
-    if skill.pack == RESERVED_PACK:
+    if skill.full == READ_RESULT:
         return "allow", "host skill"
-    always = tuple(rule for rule in deployment.rules.about(skill) if _unconditional(rule))
-    decision = decide(skill, {}, Rules(rules=always, defaults=deployment.rules.defaults), Scene())
+    always = tuple(rule for rule in deployment.rules.about(skill) if _unconditional(rule, scene))
+    decision = decide(skill, {}, Rules(rules=always, defaults=deployment.rules.defaults), scene)
     return decision.verdict, decision.source
 
 
-def _unconditional(rule: Rule) -> bool:
-    """Whether a rule speaks about every call of the skills that it means."""
-    match = rule.match.config
-    return not match.arguments and match.asked_by is None and rule.unless is None and rule.when is None
+def _unconditional(rule: Rule, scene: Scene) -> bool:
+    """Whether a rule speaks about every call that an agent makes of the skills that it means."""
+    match, when = rule.match.config, rule.when
+    always = when is None or (
+        when.interactive is None
+        and when.unattended is None
+        and when.agent is not None
+        and rule.speaks_of(scene.agent, scene.above)
+    )
+    return always and not match.arguments and match.asked_by is None and rule.unless is None
+
+
+def _about_others(rule: Rule, scene: Scene) -> bool:
+    """Whether a rule speaks about other agents than this one; of the one without a name nobody knows that."""
+    return bool(scene.agent) and not rule.speaks_of(scene.agent, scene.above)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from remit.deployment.audit import AuditRow, audit_rows
+from remit.deployment.audit_agents import AgentRow, agent_rows
 from remit.deployment.deployment import Deployment
 from remit.packs.installed import PackProblem
 from remit.skills import RESERVED_PACK, Skill
@@ -82,6 +83,8 @@ class Report:
         withdrawable: entries of the reach that only unused skills have.
         problems: packs and skills that are left out.
         off: what is switched off by `remit kill`.
+        agent: name of the agent whose matrix it is; empty for the one that a person asks.
+        agents: the agents that can be asked, in every place in which they can be.
     """
 
     folder: str
@@ -99,6 +102,8 @@ class Report:
     withdrawable: tuple[Reach, ...]
     problems: tuple[PackProblem, ...]
     off: tuple[Off, ...]
+    agent: str = ""
+    agents: tuple[AgentRow, ...] = ()
 
 
 _GRAVITY = ("exec", "fs.write", "net", "secrets", "fs.read", "env", "shm")
@@ -111,6 +116,7 @@ def audit_report(
     skills: Iterable[Skill] | None = None,
     days: float = 30.0,
     enforcement: Iterable[Enforced] | None = None,
+    agent: str = "",
 ) -> Report:
     """Return everything that an audit asks for.
 
@@ -120,11 +126,12 @@ def audit_report(
         skills: to show instead of the deployment's own (a pipeline has the host's skills, too).
         days: over which usage is counted.
         enforcement: rows of `remit_sandbox.probe`; None to probe this machine now.
+        agent: name of the agent whose skills these are; empty for the one that a person asks.
 
     Raises:
         StateError: the log cannot be read.
     """
-    rows = audit_rows(deployment, skills=skills, enforcement=enforcement)
+    rows = audit_rows(deployment, skills=skills, enforcement=enforcement, agent=agent)
     used = usage_since(state, time.time() - days * DAY)
     use = {row.skill: _use(row.skill, used.get(row.skill, Usage()), deployment) for row in rows}
     reach = _reach(rows, use)
@@ -147,6 +154,8 @@ def audit_report(
         withdrawable=tuple(one for one in reach if set(one.skills) <= set(unused)),
         problems=deployment.problems,
         off=Switches(deployment.state_folder).all(),
+        agent=agent,
+        agents=agent_rows(deployment),
     )
 
 
