@@ -1,0 +1,1 @@
+"""What is remembered of a person from one session to the next: key facts, in slots."""

@@ -1,0 +1,1 @@
+"""Long-term memory, searched by words and by meaning."""
