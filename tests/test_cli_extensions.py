@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return made
 
 
+def row_of(name: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Return what is told of one extension; a developer may have others installed."""
+    (row,) = (row for row in told["extensions"] if row["extension"] == name)
+    return dict(row)
+
+
 def test_enable_shows_asks_and_says_what_it_gives(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     place.write("house", RULE)
     assert run(["extensions", "enable", "house"]) == 4
@@ -35,11 +42,12 @@ def test_enable_shows_asks_and_says_what_it_gives(place: Place, capsys: pytest.C
     assert run(["extensions", "enable", "house", "--set", "rule=Say \x1b[1mno.", "--yes"]) == 0
     assert "enabled house: prompt fragment rule" in capsys.readouterr().out
     assert run(["extensions", "list"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == [
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("house "))
+    assert line.split() == [
         "house", "house-ext", "1.0", "enabled", "prompt", "fragment", "rule",
     ]  # fmt: skip
     assert run(["extensions", "list", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["extensions"]
+    row = row_of("house", json.loads(capsys.readouterr().out))
     assert row["state"] == "enabled" and row["reason"] == ""
     assert row["gives"] == [
         {"kind": "prompt fragment", "name": "rule", "from": "house-ext 1.0", "text": "Say \x1b[1mno."}
@@ -56,7 +64,7 @@ def test_enabling_one_that_fails_says_why(place: Place, capsys: pytest.CaptureFi
     assert "enabled broken: it gives nothing" in out
     assert "left out: extension broken: it raises when it is imported: ValueError: no luck" in err
     assert run(["extensions", "list", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["extensions"]
+    row = row_of("broken", json.loads(capsys.readouterr().out))
     assert row["state"] == "FAILED" and "ValueError: no luck" in row["details"]
 
 
@@ -96,7 +104,7 @@ def test_the_list_says_how_each_stands(
                 file.write('\n[host_skills]\nallow = ["local.x"]\n')
     assert run(["extensions", "list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    (row,) = told["extensions"]
+    row = row_of("house", told)
     assert (row["state"], row["gives"], told["off"]) == (state, [], break_ == "off")
     assert run(["extensions", "list"]) == 0
     out, _ = capsys.readouterr()
@@ -210,3 +218,77 @@ def test_the_trio_of_the_examples_runs(tmp_path: Path) -> None:
     assert "the prompt ends: Answer in one sentence." in done.stdout
     assert "logged: ['call.proposed', 'call.decided', 'call.started', 'call.finished']" in done.stdout
     assert "observed: {'ok': 1}" in done.stdout
+
+
+def test_apply_locks_what_an_edit_enables(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    root = place.write("house", RULE)
+    config = place.folder / "remit.toml"
+    config.write_text(config.read_text() + '\n[extensions]\nenabled = ["house"]\nsettings.house.rule = "Be kind."\n')
+    assert run(["apply"]) == 4
+    out, err = capsys.readouterr()
+    assert "+ it was not locked; house-ext 1.0 runs in the host, not confined" in out and "not accepted" in err
+    assert run(["apply", "--yes"]) == 0 and run(["apply"]) == 0
+    assert "nothing to apply" in capsys.readouterr().out
+    with place.open() as deployment:
+        assert deployment.extensions.loaded == ("house",)
+    (root / "__init__.py").write_text((root / "__init__.py").read_text() + "# changed\n")
+    assert run(["apply", "--json"]) == 5
+    told = json.loads(capsys.readouterr().out)
+    assert told["changes"] == [{"rank": "unranked", "line": "its files changed"}] and not told["applied"]
+    with place.open() as deployment:
+        assert deployment.extensions.loaded == ()
+    assert run(["apply", "--yes"]) == 0 and run(["apply"]) == 0
+    assert "nothing to apply" in capsys.readouterr().out
+
+
+def test_apply_says_which_extension_cannot_be_locked(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.write("house", RULE)
+    config = place.folder / "remit.toml"
+    config.write_text(config.read_text() + '\n[extensions]\nenabled = ["gone", "house"]\nblocked = ["house"]\n')
+    assert run(["apply", "--yes"]) == 0
+    assert "left out: extension gone: it is not installed" in capsys.readouterr().err
+    lock = place.folder / "remit.lock"
+    assert "house" not in (lock.read_text() if lock.exists() else ""), "what is blocked is not locked"
+
+
+def test_one_that_is_not_locked_can_be_disabled(place: Place) -> None:
+    from remit.deployment.trust import trust
+
+    place.write("house", RULE)
+    config = place.folder / "remit.toml"
+    config.write_text(config.read_text() + '\n[extensions]\nenabled = ["house"]\nsettings.house.rule = "Be kind."\n')
+    trust(place.folder)
+    assert run(["extensions", "disable", "house", "--yes"]) == 0
+    with place.open() as deployment:
+        assert deployment.extensions.items == ()
+    # Control: settings of what is nowhere are a slip of the pen still.
+    place.edit("settings.house.rule", "settings.huose.rule")
+    with pytest.raises(Exception, match="settings names 'huose'"):
+        place.open()
+
+
+def test_several_at_once(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("house", "home"):
+        place.write(name, RULE.replace("rule", f"rule_{name}"))
+    assert run(["extensions", "enable", "house", "home", "--yes", "--set", "rule=x"]) == 2
+    assert "one by one" in capsys.readouterr().err
+    assert run(["extensions", "enable", "house", "home", "--yes"]) == 0
+    with place.open() as deployment:
+        assert deployment.extensions.loaded == ("house", "home")
+    assert run(["extensions", "disable", "house", "home"]) == 0
+    with place.open() as deployment:
+        assert deployment.extensions.items == ()
+
+
+def test_what_is_not_understood_leads_to_the_help_of_the_action(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line, help_ in (
+        ("extensions disable x --no", "remit extensions disable"),
+        ("serve token list --no", "remit serve token list"),
+        ("trust --no", "remit trust"),
+        ("--no", "remit"),
+    ):
+        with pytest.raises(SystemExit):
+            run(line.split())
+        assert f"try: {help_} --help" in capsys.readouterr().err

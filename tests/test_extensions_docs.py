@@ -68,9 +68,9 @@ def test_every_hook_says_what_it_does_and_none_takes_the_first_result() -> None:
 def test_the_page_names_what_observers_are_told() -> None:
     from dataclasses import fields
 
-    from remit.extensions.values import CallEnd, CallStart, Setup
+    from remit.extensions.values import CallEnd, CallStart, RunState, Setup
 
-    for name in {field.name for kind in (CallStart, CallEnd, Setup) for field in fields(kind)}:
+    for name in {field.name for kind in (CallStart, CallEnd, RunState, Setup) for field in fields(kind)}:
         assert f"`{name}`" in PAGE or f"setup.{name}`" in PAGE, name
 
 
@@ -129,6 +129,23 @@ def test_the_audit_sink_of_the_page(place: Place) -> None:
     assert told == written[before:] and "call.finished" in {event for _, event, _ in told}
 
 
+def test_the_memory_store_of_the_page(place: Place) -> None:
+    place.add("shelf", EXAMPLES["add_memory_stores"])
+    place.edit("[model]", '[memory]\nfacts = true\nstore = "shelf"\n[model]')
+    made, close = agent(place, [ask("remit.remember_fact", name="city", value="Oslo"), "Noted."])
+    with made:
+        assert made.run("I live in Oslo.").calls[0].status == "ok"
+        who = made.pipeline._around.principal
+    close()
+    assert json.loads((place.folder / "shelf.json").read_text())[who]["city"]["value"] == "Oslo"
+    told: list[str] = []
+    made, close = agent(place, lambda request: told.append(request.messages[1].content) or "In Oslo.")
+    with made:
+        made.run("Where do I live?")
+    close()
+    assert '"value": "Oslo"' in told[0]
+
+
 def test_the_prompt_fragment_of_the_page(place: Place) -> None:
     place.add("house", EXAMPLES["add_prompt_fragments"])
     prompts: list[str] = []
@@ -149,10 +166,15 @@ def test_the_prompt_fragment_of_the_page(place: Place) -> None:
 def test_the_observers_of_the_page(place: Place) -> None:
     place.add("starts", EXAMPLES["observe_call_start"])
     place.add("ends", EXAMPLES["observe_call_end"])
+    place.add("states", EXAMPLES["observe_run_state"])
     made, close = agent(place, [SUM[0], ask("local.save", text="x"), "Done."], unattended="deny")
     with made:
-        made.run("Go.")
+        made.run("Go.", session="s1")
     close()
+    states = (place.folder / "states.txt").read_text().splitlines()
+    assert [line.split()[:2] for line in states] == [
+        ["s1", state] for state in ("thinking", "acting", "thinking", "acting", "thinking", "answered")
+    ]
     assert (place.folder / "started.txt").read_text() == 'local.add {"left": 2, "right": 3} allow\n'
     first, second = (place.folder / "ended.txt").read_text().splitlines()
     assert first == "local.add ok 5" and second.startswith("local.save denied ")

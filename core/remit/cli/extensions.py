@@ -16,6 +16,7 @@ from remit.cli.opening import (
     agreed,
     warn_extension_problems,
 )
+from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.extending import ExtensionProposal, ExtensionView
@@ -41,18 +42,24 @@ Extensions run in the host with all its rights. REMIT_EXTENSIONS=off switches al
     enabling = add_action(
         actions,
         "enable",
-        "show what an extension is, and let it load",
+        "show what extensions are, and let them load",
         """
 remit extensions enable vault --set address=https://vault.example:8200
-remit extensions enable file_sink --required --yes
+remit extensions enable file_sink desk --required --yes
 """,
     )
     enabling.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of its own")
     enabling.add_argument("--required", action="store_true", help="nothing starts without it")
     enabling.add_argument("--yes", action="store_true", help="accept what is shown")
-    disabling = add_action(actions, "disable", "let an extension load no more", "remit extensions disable vault")
+    disabling = add_action(
+        actions,
+        "disable",
+        "let extensions load no more",
+        "remit extensions disable vault desk",
+    )
+    disabling.add_argument("--yes", action="store_true", help="nothing is asked in any case")
     for action in (enabling, disabling):
-        action.add_argument("extension", metavar="NAME")
+        action.add_argument("extensions", nargs="+", metavar="NAME")
     for action, run in ((listing, list_extensions), (enabling, enable), (disabling, disable)):
         add_folder(action)
         action.set_defaults(action=run)
@@ -147,13 +154,19 @@ def _item(item: Any) -> dict[str, str]:
 
 
 def enable(options: argparse.Namespace) -> int:
-    """Show what would be enabled, ask, apply, and say what it gives."""
+    """Show what would be enabled, ask, apply, and say what it gives; one after the other, up to one that fails."""
+    if options.set and len(options.extensions) > 1:
+        raise UsageError("--set is for one extension", remedy="enable those with settings one by one")
+    return next((code for name in options.extensions if (code := _enable(name, options))), 0)
+
+
+def _enable(name: str, options: argparse.Namespace) -> int:
     from remit.cli.wishes import values
     from remit.deployment.extending import enable_extension
 
     proposal = enable_extension(
         options.folder,
-        options.extension,
+        name,
         settings=values(options.set),
         required=True if options.required else None,
     )
@@ -183,12 +196,13 @@ def _tell_what_it_gives(folder: str, name: str) -> int:
 
 
 def disable(options: argparse.Namespace) -> int:
-    """Switch an extension off."""
+    """Switch extensions off."""
     from remit.deployment.extending import disable_extension
 
-    proposal = disable_extension(options.folder, options.extension)
-    proposal.apply()
-    screen.say(f"disabled {proposal.extension}")
+    for name in options.extensions:
+        proposal = disable_extension(options.folder, name)
+        proposal.apply()
+        screen.say(f"disabled {proposal.extension}")
     return 0
 
 

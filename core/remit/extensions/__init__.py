@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from remit.extensions.values import AuditSink as AuditSink
     from remit.extensions.values import CallEnd as CallEnd
     from remit.extensions.values import CallStart as CallStart
+    from remit.extensions.values import MemoryStore as MemoryStore
     from remit.extensions.values import ModelProvider as ModelProvider
     from remit.extensions.values import ModelWanted as ModelWanted
+    from remit.extensions.values import RunState as RunState
     from remit.extensions.values import SecretProvider as SecretProvider
     from remit.extensions.values import Setup as Setup
     from remit.extensions.values import SignoffChannel as SignoffChannel
@@ -23,8 +25,10 @@ _WHERE = {
     "AuditSink": "values",
     "CallEnd": "values",
     "CallStart": "values",
+    "MemoryStore": "values",
     "ModelProvider": "values",
     "ModelWanted": "values",
+    "RunState": "values",
     "SecretProvider": "values",
     "Setup": "values",
     "SignoffChannel": "values",
@@ -35,8 +39,10 @@ __all__ = [
     "AuditSink",
     "CallEnd",
     "CallStart",
+    "MemoryStore",
     "ModelProvider",
     "ModelWanted",
+    "RunState",
     "SecretProvider",
     "Setup",
     "SignoffChannel",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from remit.errors import DeploymentError, StateError
 from remit.extensions.sinks import FAULT_EVENT, Delivery, Outlet
 from remit.extensions.values import (
-    OWN_PROVIDER,
     SCHEMES,
     ExtensionProblem,
     Fault,
     Item,
     Kind,
     ModelWanted,
+    RunState,
     SecretProvider,
 )
 from remit.extensions.wording import described
@@ -38,6 +38,7 @@ class Extensions:
         problems: what was left out, and why.
         notes: what is odd and left nothing out.
         off: all are switched off for this run.
+        known: names of all extensions that the deployment or its lock knows, loaded or not, in the form of `fold`.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Extensions:
         required: frozenset[str] = frozenset(),
         signoff: str = "",
         off: bool = False,
+        known: frozenset[str] = frozenset(),
         on_close: Sequence[Callable[[], None]] = (),
     ) -> None:
         """Hold what `remit.extensions.load` found."""
@@ -58,6 +60,7 @@ class Extensions:
         self.problems = tuple(problems)
         self.notes = tuple(notes)
         self.off = off
+        self.known = known
         self._signoff = signoff
         self._outlets = [Outlet(item, required=item.extension in required) for item in self.of("audit sink")]
         self._on_close = list(on_close)
@@ -96,29 +99,13 @@ class Extensions:
             raise no_such_scheme(scheme, self.secret_providers, where)
 
     def model(self, provider: str, wanted: ModelWanted) -> Model | None:
-        """Return the model that an extension makes; None where Remit's own client is meant.
-
-        Args:
-            provider: as configured; empty where only a prefix of the name can say so.
-            wanted: its name may begin with `PROVIDER:`.
+        """Return the model that the provider of an extension makes, None where no extension gives that provider.
 
         Raises:
-            DeploymentError: there is no such provider, or it failed.
+            DeploymentError: it failed.
         """
-        known = {item.name: item for item in self.of("model provider")}
-        prefix, colon, rest = wanted.name.partition(":")
-        if colon and prefix in known:
-            return self._made(known[prefix], replace(wanted, name=rest))
-        if provider in ("", OWN_PROVIDER):
-            return None
-        if provider not in known:
-            given = ", ".join(known) or "none"
-            off = "; extensions are off" if self.off else ""
-            raise DeploymentError(
-                f"no enabled extension gives the model provider {provider!r} (given: {given}{off})",
-                remedy="remit extensions list shows what is enabled",
-            )
-        return self._made(known[provider], wanted)
+        item = next((item for item in self.of("model provider") if item.name == provider), None)
+        return None if item is None else self._made(item, wanted)
 
     @property
     def approver(self) -> SignoffChannel | None:
@@ -126,18 +113,23 @@ class Extensions:
         chosen = [item for item in self.of("sign-off channel") if item.name == self._signoff]
         return _Channel(chosen[0]) if chosen else None
 
+    def memory_store(self, name: str) -> Item | None:
+        """Return the memory store of this name with its origin, None where extensions are off."""
+        return next((item for item in self.of("memory store") if item.name == name), None)
+
     def listen(self, state: State) -> None:
         """Let the audit sinks hear of everything that is written through `state` from now on."""
         if self._outlets:
             state.listener = Delivery(self._outlets, state, lambda fault: record_fault(state, fault))
 
-    def tell(self, hook: str, call: CallStart | CallEnd) -> Iterator[Fault]:
+    def tell(self, hook: str, told: CallStart | CallEnd | RunState) -> Iterator[Fault]:
         """Tell the observers of `hook`; yield the first failure in a row of each."""
+        name = "run" if isinstance(told, RunState) else "call"
         for item in self.of("observer"):
             if item.name != hook:
                 continue
             try:
-                item.value.call(hook, call=call)
+                item.value.call(hook, **{name: told})
             except Exception as error:
                 if (item.extension, hook) not in self._failing:
                     self._failing.add((item.extension, hook))

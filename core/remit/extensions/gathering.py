@@ -8,7 +8,7 @@ from typing import Any
 
 from remit.extensions.importing import Broken
 from remit.extensions.plugin import Plugin
-from remit.extensions.values import OWN_PROVIDER, SCHEMES, ExtensionProblem, Item, Kind
+from remit.extensions.values import NO_PROVIDERS, OWN_PROVIDER, SCHEMES, ExtensionProblem, Item, Kind
 from remit.extensions.wording import described
 
 LONGEST_FRAGMENT = 4_000
@@ -117,11 +117,12 @@ def _no_dialect(value: Any) -> str:
 
 
 _ADDING: Mapping[str, tuple[Kind, Callable[[Any, Any], str]]] = {
-    "add_model_providers": ("model provider", _named((OWN_PROVIDER,), _no_function)),
+    "add_model_providers": ("model provider", _named((OWN_PROVIDER, *NO_PROVIDERS), _no_function)),
     "add_dialects": ("dialect", _named((), _no_dialect)),
     "add_secret_providers": ("secret provider", _named(SCHEMES, _no_function)),
     "add_signoff_channels": ("sign-off channel", _named(("terminal",), _with("ask"))),
     "add_audit_sinks": ("audit sink", _named((), _with("write", "close"))),
+    "add_memory_stores": ("memory store", _named(("state",), _with("facts", "put", "forget"))),
     "add_prompt_fragments": ("prompt fragment", _named((), _no_text)),
 }
 """Hook to the kind of what it gives, and to what says why a name or value is unfit; empty for one that fits."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
         AuditSink,
         CallEnd,
         CallStart,
+        MemoryStore,
         ModelProvider,
+        RunState,
         SecretProvider,
         Setup,
         SignoffChannel,
@@ -57,6 +59,11 @@ def add_audit_sinks(setup: Setup) -> Mapping[str, AuditSink]:  # type: ignore[em
 
 
 @hookspec
+def add_memory_stores(setup: Setup) -> Mapping[str, MemoryStore]:  # type: ignore[empty-body]
+    """Give places for the key facts of people: `[memory] store = "NAME"` chooses one instead of `state.db`."""
+
+
+@hookspec
 def add_prompt_fragments(setup: Setup) -> Mapping[str, str]:  # type: ignore[empty-body]
     """Give texts that stand at the end of the system prompt, in the order of their names."""
 
@@ -69,3 +76,8 @@ def observe_call_start(call: CallStart, setup: Setup) -> None:
 @hookspec
 def observe_call_end(call: CallEnd, setup: Setup) -> None:
     """Be told how a call ended, also one that was refused and did not run."""
+
+
+@hookspec
+def observe_run_state(run: RunState, setup: Setup) -> None:
+    """Be told that a run goes from one state into another: it thinks, acts, waits, or has ended."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from remit.errors import DeploymentError, PackError, UsageError
+from remit.extensions.asked_provider import known_names
 from remit.extensions.extensions import Extensions
 from remit.extensions.gathering import gather, problem
 from remit.extensions.importing import Broken, import_extension
 from remit.extensions.installed import ExtensionInventory, InstalledExtension, find_extensions
 from remit.extensions.locking import changed
 from remit.extensions.plugin import Plugin
-from remit.extensions.values import ExtensionProblem, Item, Setup
+from remit.extensions.values import ExtensionProblem, Item, Kind, Setup
 from remit.packs.folding import fold
 from remit.packs.hashes import file_digests
 from remit.packs.locked import LockedExtension
@@ -33,6 +34,7 @@ class Wanted:
         required: without these nothing starts, and their audit sinks take every record or stop the call.
         blocked: names that never load.
         signoff: the sign-off channel; empty for none.
+        memory: the memory store; empty for `state.db`.
         settings: extension to its settings.
         folder: the deployment's folder.
         principal: for whom it is open.
@@ -43,6 +45,7 @@ class Wanted:
     required: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     signoff: str = ""
+    memory: str = ""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     folder: Path
     principal: str = ""
@@ -70,12 +73,13 @@ def load_extensions(
 
     Raises:
         DeploymentError: a name that matches nothing, a required extension that is left out, or a sign-off channel
-            that is not there.
+            or memory store that is not there.
     """
+    known = known_names(wanted, locked)
     if off or switched_off():
-        return _off(wanted)
-    if not (wanted.enabled or wanted.blocked or wanted.required or wanted.settings or wanted.signoff):
-        return Extensions()
+        return _off(wanted, known)
+    if not (wanted.enabled or wanted.blocked or wanted.required or wanted.settings or wanted.signoff or wanted.memory):
+        return Extensions(known=known)
     inventory = find_extensions(paths)
     _check_names(wanted, locked, inventory)
     plugins, problems = _plugins(wanted, locked, inventory)
@@ -84,7 +88,8 @@ def load_extensions(
     problems += [*more, *unfit]
     try:
         _check_required(wanted, problems)
-        _check_signoff(wanted, kept, problems)
+        _check_chosen("sign-off channel", wanted.signoff, "extensions.signoff", kept, problems)
+        _check_chosen("memory store", wanted.memory, "memory.store", kept, problems)
     except DeploymentError:
         Extensions(kept, on_close=undo).close()
         raise
@@ -95,18 +100,20 @@ def load_extensions(
         notes=tuple(_notes(wanted, inventory)),
         required=frozenset(plugin.name for plugin in plugins if _among(plugin.name, wanted.required)),
         signoff=wanted.signoff,
+        known=known,
         on_close=undo,
     )
 
 
-def _off(wanted: Wanted) -> Extensions:
+def _off(wanted: Wanted, known: frozenset[str]) -> Extensions:
     if wanted.required:
         raise DeploymentError(
             f"extensions are off, and this deployment does not start without {', '.join(wanted.required)}",
             remedy="start it with extensions, or take them out of `required` under [extensions] in remit.toml",
         )
     names = ", ".join(wanted.enabled)
-    return Extensions(off=True, notes=(f"extensions are off in this run: {names}",) if names else ())
+    notes = (f"extensions are off in this run: {names}",) if names else ()
+    return Extensions(off=True, known=known, notes=notes)
 
 
 def _check_names(wanted: Wanted, locked: Mapping[str, LockedExtension], inventory: ExtensionInventory) -> None:
@@ -122,8 +129,11 @@ def _check_names(wanted: Wanted, locked: Mapping[str, LockedExtension], inventor
             )
     for key, names in (("required", wanted.required), ("settings", tuple(wanted.settings))):
         for name in names:
-            if not _among(name, (*wanted.enabled, *(locked if key == "settings" else ()))):
-                raise DeploymentError(f"{wanted.where(name)}: extensions.{key} names {name!r}, which is not enabled")
+            if not (_among(name, wanted.enabled) or (key == "settings" and fold(name) in there)):
+                raise DeploymentError(
+                    f"{wanted.where(name)}: extensions.{key} names {name!r}, which is not enabled",
+                    remedy=f"correct the name, or take it out of {key} under [extensions]",
+                )
     for name in wanted.blocked:
         close = None if fold(name) in there else inventory.nearest(name)
         if close is not None:
@@ -212,13 +222,15 @@ def _check_required(wanted: Wanted, problems: Sequence[ExtensionProblem]) -> Non
             raise DeploymentError(f"required {one}", remedy=one.remedy)
 
 
-def _check_signoff(wanted: Wanted, items: Sequence[Item], problems: Sequence[ExtensionProblem]) -> None:
-    channels = [item.name for item in items if item.kind == "sign-off channel"]
-    if wanted.signoff and wanted.signoff not in channels:
+def _check_chosen(
+    kind: Kind, chosen: str, key: str, items: Sequence[Item], problems: Sequence[ExtensionProblem]
+) -> None:
+    given = [item.name for item in items if item.kind == kind]
+    if chosen and chosen not in given:
         left_out = f"; left out: {'; '.join(map(str, problems))}" if problems else ""
         raise DeploymentError(
-            f"extensions.signoff names {wanted.signoff!r}, a sign-off channel that no enabled extension gives "
-            f"(given: {', '.join(channels) or 'none'}{left_out})",
+            f"{key} names {chosen!r}, a {kind} that no enabled extension gives "
+            f"(given: {', '.join(given) or 'none'}{left_out})",
             remedy="remit extensions list shows what is enabled",
         )
 

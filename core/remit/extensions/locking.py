@@ -15,10 +15,11 @@ def lock_extension(
 ) -> LockedExtension:
     """Return what to lock: all its files, a development install's, too, since they run in the host.
 
-    Compiled files of other machines are kept from `before`, where the rest is the same.
+    Compiled files of other machines and hashes of wheels are kept from `before`, where the rest is the same.
     """
     files, compiled = hash_files(installed, digests)
-    others = before.compiled if before is not None and before.files == files else {}
+    same = before if before is not None and before.files == files else None
+    others = same.compiled if same is not None else {}
     return LockedExtension(
         distribution=installed.distribution,
         version=installed.version,
@@ -26,6 +27,7 @@ def lock_extension(
         editable=installed.editable,
         files=files,
         compiled={**others, **({wheel_tag(installed): compiled} if compiled else {})},
+        wheels=same.wheels if same is not None and same.version == installed.version else {},
     )
 
 

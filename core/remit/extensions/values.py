@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from remit.models.behaviour import PLAIN, Behaviour
+
 if TYPE_CHECKING:
+    from remit.memory.fact import Fact
     from remit.models.protocol import Model
     from remit.state.records import Record
     from remit.values import Status, Verdict
     from remit_sandbox.signoff import SignoffDecision, SignoffRequest
 
 Kind = Literal[
-    "model provider", "dialect", "secret provider", "sign-off channel", "audit sink", "prompt fragment", "observer"
+    "model provider",
+    "dialect",
+    "secret provider",
+    "sign-off channel",
+    "audit sink",
+    "memory store",
+    "prompt fragment",
+    "observer",
 ]
 """What an extension gives."""
 
@@ -23,6 +33,9 @@ SCHEMES = ("env", "file", "keyring")
 
 OWN_PROVIDER = "openai"
 """The model provider that is Remit's own: any OpenAI-compatible endpoint."""
+
+NO_PROVIDERS = ("ft",)
+"""What stands before a colon in names of models at OpenAI itself (`ft:gpt-4o:org::id`): never a provider's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +63,17 @@ class ModelWanted:
         name: of the model, without the provider's name in front; may be empty.
         base_url: as configured, else None.
         api_key: the key itself, else None.
-        timeout: seconds that one request may take.
+        timeout: seconds without a byte from the endpoint until an attempt counts as failed.
+        total_timeout: seconds for one turn with all its attempts; None for no further limit.
+        behaviour: what is known of the model: configured, or by its name.
     """
 
     name: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 120.0
+    total_timeout: float | None = None
+    behaviour: Behaviour = PLAIN
 
 
 ModelProvider = Callable[[ModelWanted], "Model"]
@@ -83,6 +100,22 @@ class AuditSink(Protocol):
 
     def close(self) -> None:
         """End; nothing more will come."""
+        ...
+
+
+class MemoryStore(Protocol):
+    """Keeps the key facts of people. May be called from several threads; what it raises is told, and ends no run."""
+
+    def facts(self, who: str) -> Iterable[Fact]:
+        """Return what is kept of one person, and of nobody else."""
+        ...
+
+    def put(self, who: str, fact: Fact) -> None:
+        """Keep a fact of one person, in place of one of its name."""
+        ...
+
+    def forget(self, who: str, name: str) -> None:
+        """Remove a fact of one person; one that is not there is no error."""
         ...
 
 
@@ -129,6 +162,25 @@ class CallEnd:
     reason: str
     duration: float
     labels: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """A run that went from one state into another.
+
+    Attributes:
+        session: id of its session.
+        step: number of the model's last turn.
+        old: the state before; empty at the beginning of a run.
+        new: `thinking`, `acting`, `waiting`, `answered`, `stopped`, `parked` or `failed`.
+        reason: why, one sentence; empty where the state says all.
+    """
+
+    session: str
+    step: int
+    old: str
+    new: str
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remit.errors import UsageError
+from remit.extensions.asked_provider import Asked, asked_by_name, asked_by_table, no_such_provider
 from remit.extensions.extensions import Extensions
 from remit.extensions.values import ModelWanted
+from remit.loop.manner import behaviour_for
 from remit.models.circuit import Circuit, circuit_of
 from remit.models.keys import resolve_key
 from remit.models.openai import OpenAIModel
@@ -16,7 +18,7 @@ from remit.models.price import Price, PricedModel
 from remit.models.protocol import Model
 
 if TYPE_CHECKING:
-    from remit.deployment.config import Config, FallbackConfig, PriceConfig
+    from remit.deployment.config import BreakerConfig, Config, FallbackConfig, ModelConfig
 
 LONGEST_REPLY = 10
 """How many times the configured timeout one reply may take while it keeps coming."""
@@ -35,7 +37,7 @@ def chosen_model(
     Args:
         model: a model, or the name of one; None for the deployment's own.
         base_url: instead of the deployment's; then neither its key nor its provider is used.
-        api_key: the key, or a reference.
+        api_key: the key, or a reference; the deployment's own goes only where the deployment sends it.
         config: of the deployment; its price counts only for its own model.
         folder: that references to files are relative to.
         extensions: what they provide.
@@ -48,16 +50,28 @@ def chosen_model(
         return model
     own = config.model
     name = model or own.name
-    provider = own.provider if base_url is None else ""
-    if not (name or provider):
+    asked = asked_for(model, base_url, config, extensions)
+    if not name and asked.own:
         raise UsageError(
             "no model is named", remedy='write Agent(model="..."), or name = "..." under [model] in remit.toml'
         )
-    price = own.price if name == own.name and base_url is None else None
-    if base_url is None:
+    price = price_of(name, own, own, folder)[0] if base_url is None else None
+    if base_url is None and asked.provider == asked_by_table(own, extensions).provider:
         base_url, api_key = own.base_url or None, api_key or _below(folder, own.api_key)
     extensions.check_reference(own.api_key, "model.api_key")
-    return _priced(_made(name, provider, base_url, api_key, own.timeout, extensions), price)
+    return _priced(_made(name, asked, base_url, api_key, own, extensions), price)
+
+
+def asked_for(model: str | None, base_url: str | None, config: Config, extensions: Extensions) -> Asked:
+    """Return where the model of an agent is asked for; arguments as of `chosen_model`."""
+    own = config.model
+    if base_url is not None:
+        return asked_by_name(model or own.name, "", extensions, endpoint=bool(base_url.strip()))
+    home = asked_by_table(own, extensions)
+    if not model or model == own.name:
+        return home
+    provider = own.provider if home.own else home.provider
+    return asked_by_name(model, provider, extensions, endpoint=home.own and bool(own.base_url.strip()))
 
 
 def fallback_models(config: Config, folder: Path, extensions: Extensions) -> Iterator[tuple[FallbackConfig, Model]]:
@@ -69,36 +83,77 @@ def fallback_models(config: Config, folder: Path, extensions: Extensions) -> Ite
     for number, other in enumerate(config.model.fallback):
         extensions.check_reference(other.api_key, f"model.fallback.{number}.api_key")
         key = _below(folder, other.api_key)
-        made = _made(other.name, other.provider, other.base_url or None, key, other.timeout, extensions)
-        yield other, _priced(made, other.price)
+        asked = asked_by_table(other, extensions)
+        made = _made(other.name, asked, other.base_url or None, key, other, extensions)
+        yield other, _priced(made, price_of(other.name, other, config.model, folder)[0])
 
 
-def circuit_for(model: Model) -> Circuit:
+def circuit_for(model: Model, breaker: BreakerConfig) -> Circuit:
     """Return the circuit of a model's endpoint, shared by the whole process; of its own for one without a URL."""
     url = getattr(model, "url", "")
-    return circuit_of(f"{model.name} {url}") if isinstance(url, str) and url else Circuit()
+    numbers = breaker.model_dump()
+    return circuit_of(f"{model.name} {url}", **numbers) if isinstance(url, str) and url else Circuit(**numbers)
+
+
+def price_of(name: str, one: ModelConfig | FallbackConfig, own: ModelConfig, folder: Path) -> tuple[Price | None, str]:
+    """Return the price of a model and where it comes from: its own, else the one in the deployment's list.
+
+    Args:
+        name: of the model.
+        one: its table; the price in it counts only for the name in it.
+        own: the table `[model]`, which names the list.
+        folder: that the list is found from.
+
+    Raises:
+        DeploymentError: the list cannot be read.
+    """
+    if one.price is not None and name == one.name:
+        return Price(input=one.price.input, output=one.price.output), "remit.toml"
+    if own.prices is None:
+        return None, ""
+    from remit.models.price_list import listed_price
+
+    path = folder / Path(own.prices.removeprefix("file:")).expanduser()
+    price = listed_price(path, name, one.provider)
+    return price, path.name if price is not None else ""
 
 
 def _made(
-    name: str, provider: str, base_url: str | None, api_key: str | None, timeout: float, extensions: Extensions
+    name: str,
+    asked: Asked,
+    base_url: str | None,
+    api_key: str | None,
+    own: ModelConfig | FallbackConfig,
+    extensions: Extensions,
 ) -> Model:
     key = extensions.secret(api_key)
-    if extensions.of("model provider") or provider:
-        wanted = ModelWanted(name=name, base_url=base_url, api_key=resolve_key(key), timeout=timeout)
-        made = extensions.model(provider, wanted)
-        if made is not None:
-            return made
+    behaviour = behaviour_for(name, own)
+    if not asked.own:
+        wanted = ModelWanted(
+            name=asked.name,
+            base_url=base_url,
+            api_key=resolve_key(key),
+            timeout=own.timeout,
+            total_timeout=own.total_timeout,
+            behaviour=behaviour,
+        )
+        made = extensions.model(asked.provider, wanted)
+        if made is None:
+            raise no_such_provider(asked, name, extensions)
+        return made
     return OpenAIModel(
-        name,
+        asked.name,
         base_url=base_url,
         api_key=key,
-        read_timeout=timeout,
-        longest_reply=LONGEST_REPLY * timeout,
+        read_timeout=own.timeout,
+        longest_reply=LONGEST_REPLY * own.timeout,
+        total_timeout=own.total_timeout,
+        behaviour=behaviour,
     )
 
 
-def _priced(model: Model, price: PriceConfig | None) -> Model:
-    return model if price is None else PricedModel(model, Price(input=price.input, output=price.output))
+def _priced(model: Model, price: Price | None) -> Model:
+    return model if price is None else PricedModel(model, price)
 
 
 def _below(folder: Path, reference: str | None) -> str | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from remit.models.protocol import Finish, ModelDelta, ModelReply, OnDelta, ToolCall, Usage
+from remit.models.gathering import Gathering, arguments_text, count
+from remit.models.protocol import Finish, ModelReply, OnDelta, ToolCall, Usage
 
 _FINISH: Mapping[str, Finish] = {
     "length": "length",
@@ -17,25 +18,30 @@ _FINISH: Mapping[str, Finish] = {
 }
 
 
+MOST_CALLS = 256
+"""Calls of one reply; further ones are left out with a note."""
+
+MOST_LOOKED_AT = 16 * 1024 * 1024
+"""Characters of arguments that are looked through in one reply for whether they are complete."""
+
+
 @dataclass
 class _Slot:
     index: int | None
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    parts: list[str] = field(default_factory=list)
 
     @property
-    def whole(self) -> bool:
-        """The arguments so far are a complete JSON text."""
-        try:
-            json.loads(self.arguments)
-        except (ValueError, RecursionError):
-            return False
-        return True
+    def arguments(self) -> str:
+        """The arguments so far."""
+        if len(self.parts) > 1:
+            self.parts = ["".join(self.parts)]
+        return self.parts[0] if self.parts else ""
 
 
-class Assembler:
-    """Builds a `ModelReply`; never raises for what an endpoint sends.
+class Assembler(Gathering):
+    """Builds a `ModelReply` from chat completions; never raises for what an endpoint sends.
 
     Endpoints differ in how they cut calls: without an index, with the name in every chunk, with
     arguments as an object. An id that is new, or a name after complete arguments, opens a call;
@@ -43,25 +49,10 @@ class Assembler:
     """
 
     def __init__(self, names: Iterable[str] = (), on_delta: OnDelta | None = None) -> None:
+        super().__init__(on_delta)
         self._names = frozenset(names)
-        self._on_delta = on_delta
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
         self._slots: list[_Slot] = []
-        self._notes: dict[str, None] = {}
-        self._model = ""
-        self._usage = Usage()
-        self._finish: str | None = None
-
-    @property
-    def finished(self) -> bool:
-        """A finish reason has come."""
-        return self._finish is not None
-
-    @property
-    def text(self) -> str:
-        """What the model has said so far."""
-        return "".join(self._text)
+        self._looked_at = 0
 
     def chunk(self, body: Mapping[str, Any]) -> None:
         """Take one chunk of a stream."""
@@ -73,43 +64,34 @@ class Assembler:
 
     def reply(self, *, sent: bytes, received: bytes) -> ModelReply:
         """Return what came. Calls without a name are left out with a note."""
-        return ModelReply(
-            text=self.text,
-            calls=tuple(ToolCall(id=s.id, name=s.name, arguments=s.arguments) for s in self._named()),
-            reasoning="".join(self._reasoning),
-            finish=_FINISH.get(self._finish or "", "stop"),
-            usage=self._usage,
-            model=self._model,
-            notes=tuple(self._notes),
-            sent=sent,
-            received=received,
-        )
+        calls = [ToolCall(id=s.id, name=s.name, arguments=s.arguments) for s in self._named()]
+        return self.gathered(calls, sent=sent, received=received)
 
     def _named(self) -> list[_Slot]:
         named = [slot for slot in self._slots if slot.name]
         if len(named) < len(self._slots):
-            self._note("a call without a name was left out")
+            self.note("a call without a name was left out")
         return named
 
     def _frame(self, body: Mapping[str, Any], key: str) -> bool:
         if isinstance(name := body.get("model"), str):
-            self._model = name
+            self.model = name
         if isinstance(usage := body.get("usage"), dict):
-            self._usage = _usage(usage)
+            self.usage = _usage(usage)
         choices = body.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
             return False
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
-            self._finish = reason
+            self.finish = _FINISH.get(reason, "stop")
         message = choice.get(key)
         if isinstance(message, dict):
             self._message(message, numbered=key == "message")
         return isinstance(message, dict)
 
     def _message(self, message: Mapping[str, Any], *, numbered: bool) -> None:
-        self._say("reasoning", _text(message.get("reasoning_content")) or _text(message.get("reasoning")))
-        self._say("text", _text(message.get("content")) or _text(message.get("refusal")))
+        self.think(_text(message.get("reasoning_content")) or _text(message.get("reasoning")))
+        self.say(_text(message.get("content")) or _text(message.get("refusal")))
         calls = message.get("tool_calls")
         if isinstance(calls, list):
             for position, call in enumerate(calls):
@@ -117,16 +99,9 @@ class Assembler:
         elif isinstance(old := message.get("function_call"), dict):
             self._call({"index": 0, "function": old}, None)
 
-    def _say(self, kind: str, text: str) -> None:
-        if not text:
-            return
-        (self._text if kind == "text" else self._reasoning).append(text)
-        if self._on_delta is not None:
-            self._on_delta(ModelDelta(kind="text" if kind == "text" else "reasoning", text=text))
-
     def _call(self, part: Any, position: int | None) -> None:
         if not isinstance(part, dict):
-            self._note("a call that is no object was left out")
+            self.note("a call that is no object was left out")
             return
         function = part.get("function")
         function = function if isinstance(function, dict) else {}
@@ -136,13 +111,19 @@ class Assembler:
         index = index if isinstance(index, int) else None
         id_ = part["id"] if isinstance(part.get("id"), str) else ""
         slot = self._slot(index, id_, name)
+        if slot is None:
+            self.note(f"calls beyond {MOST_CALLS} were left out")
+            return
         slot.id = slot.id or id_
         self._name(slot, name)
         _arguments(slot, arguments)
 
-    def _slot(self, index: int | None, id_: str, name: str) -> _Slot:
+    def _slot(self, index: int | None, id_: str, name: str) -> _Slot | None:
+        """Return the slot that a part belongs to, a new one where it opens a call; None where there is no room."""
         if (found := self._find(index, id_, name)) is not None:
             return found
+        if len(self._slots) == MOST_CALLS:
+            return None
         self._slots.append(_Slot(index))
         return self._slots[-1]
 
@@ -155,7 +136,19 @@ class Assembler:
         if index is not None or id_ or not self._slots:
             return None
         last = self._slots[-1]
-        return None if name and last.name and last.whole else last
+        return None if name and last.name and self._is_whole(last) else last
+
+    def _is_whole(self, slot: _Slot) -> bool:
+        """Say whether the arguments so far are a complete JSON text."""
+        if self._looked_at > MOST_LOOKED_AT:
+            return False
+        text = slot.arguments
+        self._looked_at += len(text)
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        return True
 
     def _name(self, slot: _Slot, part: str) -> None:
         """Set the name, which many endpoints repeat; join the parts of one that was split."""
@@ -164,15 +157,12 @@ class Assembler:
         if part:
             slot.name = joined if split else part
 
-    def _note(self, note: str) -> None:
-        self._notes[note] = None
-
 
 def _arguments(slot: _Slot, part: Any) -> None:
     if isinstance(part, str):
-        slot.arguments += part
+        slot.parts.append(part)
     elif part is not None:
-        slot.arguments = json.dumps(part)
+        slot.parts = [arguments_text(part)]
 
 
 def _text(content: Any) -> str:
@@ -186,8 +176,4 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    return Usage(input_tokens=_count(usage.get("prompt_tokens")), output_tokens=_count(usage.get("completion_tokens")))
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return Usage(input_tokens=count(usage.get("prompt_tokens")), output_tokens=count(usage.get("completion_tokens")))

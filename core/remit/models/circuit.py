@@ -52,11 +52,11 @@ class Circuit:
             self._failures, self._until = 0, 0.0
 
 
-_CIRCUITS: dict[str, Circuit] = {}
+_CIRCUITS: dict[tuple[str, int, float], Circuit] = {}
 _LOCK = threading.Lock()
 
 
-def circuit_of(endpoint: str) -> Circuit:
-    """Return the circuit of `endpoint`, the same one everywhere in this process."""
+def circuit_of(endpoint: str, *, failures: int = FAILURES, seconds: float = SECONDS) -> Circuit:
+    """Return the circuit of `endpoint` with these numbers, the same one everywhere in this process."""
     with _LOCK:
-        return _CIRCUITS.setdefault(endpoint, Circuit())
+        return _CIRCUITS.setdefault((endpoint, failures, seconds), Circuit(failures=failures, seconds=seconds))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from remit.models.protocol import Message, ModelReply, ModelRequest, Usage, tool_wire
+from remit.models.protocol import Message, ModelReply, ModelRequest, Picture, Usage, tool_wire
 
 BYTES_PER_TOKEN = 3
 """An estimate on the safe side: about 4 for English, 3 for Chinese (one character)."""
+
+PIXELS_PER_TOKEN = 750
+LEAST_OF_IMAGE, MOST_OF_IMAGE = 85, 5_000
+"""What an image takes at least; and at most, as endpoints scale larger ones down."""
 
 
 def tokens(message: Message) -> int:
@@ -26,7 +30,12 @@ def estimated(request: ModelRequest, reply: ModelReply) -> Usage:
 
 def _asked(request: ModelRequest) -> int:
     tools = len(tool_wire(request.tools)) // BYTES_PER_TOKEN if request.tools else 0
-    return _sum(request.messages) + tools
+    return _sum(request.messages) + tools + sum(map(picture_tokens, request.pictures.values()))
+
+
+def picture_tokens(picture: Picture) -> int:
+    """Return an estimate of the tokens of an image: about one for 750 pixels, within bounds."""
+    return min(max(picture.width * picture.height // PIXELS_PER_TOKEN, LEAST_OF_IMAGE), MOST_OF_IMAGE)
 
 
 def _said(reply: ModelReply) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -10,8 +11,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
 
-Origin = Literal["person", "model", "skill", "loop"]
-"""Who wrote a message: the person's own words, the model, a skill's result, or the loop itself."""
+Origin = Literal["person", "model", "skill", "loop", "memory", "agent"]
+"""Who wrote a message: the person's own words, the model, a skill's result, the loop itself, an earlier session, or the
+model of another agent, which gives a task."""
 
 Finish = Literal["stop", "length", "filter"]
 """Why a reply ended: the model was done; the output limit; the endpoint withheld the rest."""
@@ -26,12 +28,16 @@ class ToolCall:
         name: of the skill, as written.
         arguments: JSON text as written; empty means none were given.
         repaired: a text dialect mended damaged JSON to get these arguments.
+        written: in a transcript, the arguments as the model wrote them, where `arguments` are not that.
+        named: in a transcript, the name as the model wrote it, where `name` is not that.
     """
 
     id: str = ""
     name: str
     arguments: str = ""
     repaired: bool = False
+    written: str = ""
+    named: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +51,10 @@ class Message:
         calls: calls of an assistant message; each is answered by one `tool` message.
         call_id: the call that a `tool` message answers.
         status: how that call ended (`remit.values.Status`).
-        reasoning: what the model thought aloud; kept apart and never sent back.
-        labels: of a result: `untrusted`, `private`.
+        reasoning: what the model thought aloud; kept apart, and sent back only where an endpoint demands it.
+        carry: what the endpoint that wrote an assistant message wants back with it, as it gave it (`ModelReply.carry`).
+        images: of a result or a person's message: handles of its images. Only models that take images are shown them.
+        labels: of a result: `untrusted`, `private`; of an agent's task: of everything that the agent had read.
         attached: of a person's message, how many characters at its end were pasted or attached: no words of theirs.
         structured: a result is an object or a list that the skill's code made, not a text.
     """
@@ -61,6 +69,13 @@ class Message:
     labels: tuple[str, ...] = ()
     attached: int = 0
     structured: bool = False
+    carry: str = ""
+    images: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a person's question or an agent's task: what a run is to do."""
+        return self.role == "user" and self.origin in ("person", "agent")
 
     @cached_property
     def wire(self) -> bytes:
@@ -85,8 +100,9 @@ class Message:
     def _json(self) -> dict[str, Any]:
         body = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name)}
         if self.calls:
-            body["calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.calls]
-        return body
+            body["calls"] = [_call(c) for c in self.calls]
+        lists: dict[str, Any] = {name: list(body[name]) for name in ("labels", "images") if name in body}
+        return {**body, **lists}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Message:
@@ -95,8 +111,41 @@ class Message:
         if known["role"] not in ("system", "user", "assistant", "tool"):
             raise ValueError(f"unknown role {known['role']!r}")
         known["labels"] = tuple(known.get("labels", ()))
+        known["images"] = tuple(known.get("images", ()))
         known["calls"] = tuple(ToolCall(**call) for call in known.get("calls", ()))
         return cls(**known)
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    marks = {"repaired": call.repaired, "written": call.written, "named": call.named}
+    kept = {name: value for name, value in marks.items() if value}
+    return {"id": call.id, "name": call.name, "arguments": call.arguments, **kept}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """An image for a model.
+
+    Attributes:
+        media_type: what its bytes are, which was checked: `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
+        data: the bytes.
+        width, height: in pixels.
+    """
+
+    media_type: str
+    data: bytes = field(repr=False)
+    width: int
+    height: int
+
+    @cached_property
+    def base64(self) -> str:
+        """The bytes as requests carry them."""
+        return b64encode(self.data).decode("ascii")
+
+    @property
+    def data_url(self) -> str:
+        """The image as a `data:` URL (RFC 2397)."""
+        return f"data:{self.media_type};base64,{self.base64}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +170,7 @@ class ModelRequest:
         temperature: None leaves it to the endpoint.
         max_tokens: most tokens of the reply; None leaves it to the endpoint.
         answer_schema: JSON Schema that a reply in text has to fit; None for any text.
+        pictures: handle to image, of those images of the messages that are sent along.
     """
 
     messages: tuple[Message, ...]
@@ -130,6 +180,7 @@ class ModelRequest:
     temperature: float | None = 0.0
     max_tokens: int | None = None
     answer_schema: Mapping[str, Any] | None = None
+    pictures: Mapping[str, Picture] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +221,8 @@ class ModelReply:
         model: the name that the endpoint gives itself.
         notes: what was odd about the reply and how it was read, one line each.
         cost: of this reply, None where no price is known.
+        carry: what the endpoint wants back with this reply in later requests, such as the signatures of its
+            reasoning; a text that only the model that wrote it reads.
         sent: the request's body as sent; empty where nothing was sent anywhere.
         received: the answer's body as received.
     """
@@ -182,6 +235,7 @@ class ModelReply:
     model: str = ""
     notes: tuple[str, ...] = ()
     cost: float | None = None
+    carry: str = ""
     sent: bytes = field(default=b"", repr=False)
     received: bytes = field(default=b"", repr=False)
 

@@ -15,22 +15,25 @@ class EventLines:
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the data of each event that `chunk` completes."""
-        buffer = self._rest + chunk
+        if self._rest and not _LINE_END.search(chunk) and not self._rest[-1].endswith(b"\r"):
+            self._rest.append(chunk)  # joined once its line has come to its end, however small its parts are
+            return []
+        buffer = b"".join((*self._rest, chunk))
         held = b""
         if buffer.endswith(b"\r"):  # perhaps half of CRLF
             buffer, held = buffer[:-1], b"\r"
         *lines, rest = _LINE_END.split(buffer)
-        self._rest = rest + held
+        self._rest = [rest + held]
         return [data for line in lines if (data := self._line(line)) is not None]
 
     def end(self) -> list[bytes]:
         """Return the data of the last event, where the stream ended without an empty line."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest = b"".join(self._rest), []
         events = [self._line(line) for line in (*_LINE_END.split(rest), b"")]
         return [data for data in events if data is not None]
 

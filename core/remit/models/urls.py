@@ -12,6 +12,7 @@ from remit.errors import DeploymentError
 
 ENDPOINT = "/chat/completions"
 _SECRET_WORDS = re.compile(r"key|token|secret|sig|pass|auth", re.IGNORECASE)
+_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*$")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE)
 
 
@@ -24,6 +25,30 @@ def chat_url(base_url: str) -> str:
     Raises:
         DeploymentError: it is no http or https URL with a host.
     """
+    parts, path = _parsed(base_url)
+    path = path or "/v1"
+    if not path.endswith(ENDPOINT):
+        path += ENDPOINT
+    return urlunsplit((parts.scheme.lower(), parts.netloc, path, parts.query, ""))
+
+
+def versioned_url(base_url: str, version: str, ending: str) -> str:
+    """Return the URL of one method of an API whose paths begin with a version.
+
+    A path that ends with a version (`/v1`, `/v1beta`) gets `ending`, any other one `version` before it; one that has
+    `ending` already is kept. White space and doubled slashes go; a query stays.
+
+    Raises:
+        DeploymentError: it is no http or https URL with a host.
+    """
+    parts, path = _parsed(base_url)
+    if not path.endswith(ending):
+        path += ending if _VERSION.search(path) else version + ending
+    return urlunsplit((parts.scheme.lower(), parts.netloc, path, parts.query, ""))
+
+
+def _parsed(base_url: str) -> tuple[SplitResult, str]:
+    """Return the parts of a configured URL, and its path without doubled slashes and one at the end."""
     url = base_url.strip()
     parts = _split(url) if url.isprintable() and " " not in url else None
     if parts is None or parts.scheme.lower() not in ("http", "https") or not parts.hostname:
@@ -31,10 +56,7 @@ def chat_url(base_url: str) -> str:
             f"base_url {shown_url(url)!r} is no http or https URL",
             remedy="write it like http://127.0.0.1:11434/v1",
         )
-    path = re.sub("/+", "/", parts.path).rstrip("/") or "/v1"
-    if not path.endswith(ENDPOINT):
-        path += ENDPOINT
-    return urlunsplit((parts.scheme.lower(), parts.netloc, path, parts.query, ""))
+    return parts, re.sub("/+", "/", parts.path).rstrip("/")
 
 
 def shown_url(url: str) -> str:
