@@ -161,7 +161,18 @@ def _place(options: argparse.Namespace) -> Place:
     from remit.installing.environment import Environment
     from remit.installing.place import Place
 
+    mend_first()
     return Place(folder=options.folder, environment=Environment.here())
+
+
+def mend_first() -> None:
+    """Undo what a command left that was killed on the way, and say so."""
+    from remit.installing.journal import mend
+
+    with waiting("looking for what was interrupted"):
+        told = mend()
+    if told:
+        screen.warn(screen.styled("note: ", "yellow") + screen.visible(told))
 
 
 def remove(options: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ from remit.cli.opening import add_folder, add_json, agreed
 from remit.cli.waiting import waiting
 
 if TYPE_CHECKING:
-    from remit.installing.syncing import Row, Sync
+    from remit.installing.sync_rows import Row
+    from remit.installing.syncing import Sync
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,10 +38,12 @@ anything is installed.
 
 def sync(options: argparse.Namespace) -> int:
     """Compare, install, say how every enabled pack stands; 1 when one of them is not in order, 5 when one waits."""
+    from remit.cli.packs_install import mend_first
     from remit.installing.environment import Environment
     from remit.installing.place import Place
     from remit.installing.syncing import syncing
 
+    mend_first()
     place = Place(folder=options.folder, environment=Environment.here())
     with waiting("comparing and fetching") as sign, syncing(place, locked=options.locked) as found:
         sign.stop()

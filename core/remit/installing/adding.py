@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from remit.deployment.edit import planned_files
 from remit.deployment.enable import enable
 from remit.deployment.files import DeploymentFiles
 from remit.deployment.proposal import Proposal
@@ -79,18 +80,20 @@ class Addition:
         """
         before = {proposal.pack: kept(self.files, proposal.pack) for proposal in self.proposals}
         store.keep_wheels(wheel.path for wheel in self.closure.wheels)
-        with undo.installed(self.place.environment, self.closure, self.wheels):
+        planned = [planned_files(self.files, proposal.text, proposal.lock) for proposal in self.proposals]
+        state = open_state(self.files.folder)
+        with undo.installed(self.place.environment, self.closure, self.wheels, files=self.files, planned=planned):
             for proposal in self.proposals:
                 locked = proposal.lock.packs[proposal.pack]
                 if not locked.editable:
                     self.place.check_installed(proposal.pack, locked)
             apply_all(self.files, self.proposals)
-        state = open_state(self.files.folder)
+            for proposal in self.proposals:
+                was, now = before[proposal.pack], proposal.lock.packs[proposal.pack]
+                if was is not None and was.version != now.version:
+                    store.remember_former(state, proposal.pack, was)
         for proposal in self.proposals:
-            was, now = before[proposal.pack], proposal.lock.packs[proposal.pack]
-            store.forget_former(state, proposal.pack, now.version)
-            if was is not None and was.version != now.version:
-                store.remember_former(state, proposal.pack, was)
+            store.forget_former(state, proposal.pack, proposal.lock.packs[proposal.pack].version)
         store.prune(pack.wheels for pack in self.proposals[-1].lock.packs.values())
 
 
@@ -240,10 +243,16 @@ def pins_of(pack: str, closure: Closure, installed: Mapping[str, Installed], fil
 
     Of what was installed before, those are known that the lock names for another pack.
     """
+    own = next((wheel.distribution for wheel in closure.wheels if wheel.pack == pack), None)
+    return {} if own is None else wheels_of(own, closure, installed, files)
+
+
+def wheels_of(
+    distribution: str, closure: Closure, installed: Mapping[str, Installed], files: DeploymentFiles
+) -> dict[str, str]:
+    """Return the wheels that a distribution of a closure and what it needs are made of, as `pins_of` does."""
     new = {fold(wheel.distribution): wheel for wheel in closure.wheels}
-    own = next((wheel for wheel in closure.wheels if wheel.pack == pack), None)
-    if own is None:
-        return {}
+    own = new[fold(distribution)]
     known = _locked_wheels(files)
     pins: dict[str, str] = {}
     for name in _needed(own, new, installed):
@@ -266,8 +275,8 @@ def _needed(own: WheelFacts, new: Mapping[str, WheelFacts], installed: Mapping[s
 def _locked_wheels(files: DeploymentFiles) -> dict[tuple[str, str], dict[str, str]]:
     """Return (folded name, version) to the wheels that the lock names for it."""
     found: dict[tuple[str, str], dict[str, str]] = {}
-    for pack in files.lock.packs.values():
-        for wheel, digest in pack.wheels.items():
+    for _, wheels in files.lock.wheels:
+        for wheel, digest in wheels.items():
             name, _, rest = wheel.partition("-")
             found.setdefault((fold(name), rest.partition("-")[0]), {})[wheel] = digest
     return found

@@ -54,13 +54,20 @@ class Closure:
         return {wheel.path.name: f"sha256:{wheel.sha256}" for wheel in self.wheels}
 
 
-def inspect(environment: Environment, fetched: Sequence[Fetched], *, change: Sequence[str] = ()) -> Closure:
+def inspect(
+    environment: Environment,
+    fetched: Sequence[Fetched],
+    *,
+    change: Sequence[str] = (),
+    extensions: Sequence[str] = (),
+) -> Closure:
     """Look into every wheel and judge the whole.
 
     Args:
         environment: into which they would go.
         fetched: the wheels.
         change: names of installed distributions that may be replaced although nobody asked for them.
+        extensions: names of distributions that are asked for as extensions, not as packs.
 
     Raises:
         PackError: what speaks against it, a line each.
@@ -71,7 +78,8 @@ def inspect(environment: Environment, fetched: Sequence[Fetched], *, change: Seq
     wheels = sorted(facts.values(), key=lambda wheel: (fold(wheel.distribution) not in requested, wheel.distribution))
     names = [fold(wheel.distribution) for wheel in wheels]
     replaced = {name: installed[name] for name in names if name in installed}
-    judge = _Judge(environment, installed, wheels, requested, replaced, {fold(name) for name in change})
+    may_change, hosted = ({fold(name) for name in names_} for names_ in (change, extensions))
+    judge = _Judge(environment, installed, wheels, requested, replaced, may_change, hosted)
     problems = list(dict.fromkeys(judge.problems()))
     if problems:
         lines = "\n".join(f"  {line}" for line in problems[:12])
@@ -92,6 +100,7 @@ class _Judge:
     requested: frozenset[str]
     replaced: Mapping[str, Installed]
     change: set[str]
+    extensions: set[str]
     remedy: str = ""
 
     def problems(self) -> Iterator[str]:
@@ -119,7 +128,10 @@ class _Judge:
         for problem in wheel.problems:
             self.remedy = self.remedy or problem.remedy
             yield f"{name}: {problem.reason}"
-        if fold(wheel.distribution) in self.requested and not wheel.is_pack:
+        if fold(wheel.distribution) in self.extensions:
+            if "remit.extensions" not in wheel.groups:
+                yield f"{name} is no extension: it has no entry point of group remit.extensions"
+        elif fold(wheel.distribution) in self.requested and not wheel.is_pack:
             what = "an extension" if "remit.extensions" in wheel.groups else "a library"
             self.remedy = self.remedy or f"pip install {wheel.distribution}, if you trust it"
             yield f"{name} is {what}, not a pack: it has no entry point of group remit.packs"

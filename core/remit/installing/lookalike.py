@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator
 
 from remit.packs.folding import fold
 
-FIRST_PARTY = ("remit-calc", "remit-clock", "remit-files", "remit-python", "remit-weather", "remit-web")
+FIRST_PARTY = (
+    "remit-anthropic",
+    "remit-calc",
+    "remit-clock",
+    "remit-files",
+    "remit-google",
+    "remit-memory",
+    "remit-python",
+    "remit-weather",
+    "remit-web",
+)
 """Distributions that Remit's own authors publish."""
 
 _ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "5": "s", "3": "e", "4": "a", "8": "b"})

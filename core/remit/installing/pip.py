@@ -16,6 +16,7 @@ from typing import Any
 
 from remit.errors import PackError, RunError
 from remit.installing.environment import Environment
+from remit.installing.turn import descriptors
 
 QUIETLY = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar", "off")
 _DRIVER = Path(__file__).with_name("wheels_only.py")
@@ -145,6 +146,7 @@ def _started(order: Sequence[str], environment: Mapping[str, str], folder: str) 
             capture_output=True,
             encoding="utf-8",
             errors="replace",
+            pass_fds=descriptors(),
         )
     except OSError as error:
         raise RunError(f"pip cannot be run with {order[0]}: {error.strerror}", remedy="remit doctor") from None

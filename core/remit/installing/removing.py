@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from remit.deployment.edit import planned_files
 from remit.deployment.enable import disable
 from remit.deployment.files import DeploymentFiles
 from remit.deployment.glance import enabled_packs
 from remit.deployment.proposal import Proposal
 from remit.errors import DeploymentError, PackError, UnknownPack
-from remit.installing import pip, store
+from remit.installing import store, undo
 from remit.installing.closure import requirement_names
 from remit.installing.environment import Installed
 from remit.installing.place import Place, files_as_they_were, kept
-from remit.installing.undo import one_at_a_time
 from remit.packs.folding import fold
 from remit.packs.installed import InstalledPack
 from remit.state_folder import open_state, state_root
@@ -73,13 +73,16 @@ class Removal:
         """
         was = kept(self.files, self.pack)
         names = [fold(self.installed.distribution)] if self.installed else []
-        with one_at_a_time(), files_as_they_were(self.files):
+        going = [*names, *(self.unused if names and dependencies else ())]
+        planned = [planned_files(self.files, one.text, one.lock) for one in (self.disabling,) if one]
+        with (
+            files_as_they_were(self.files),
+            undo.uninstalling(self.place.environment, going, files=self.files, planned=planned),
+        ):
             if self.disabling:
                 self.disabling.apply()
-            if names:
-                pip.uninstall(self.place.environment, [*names, *(self.unused if dependencies else ())])
-        if was is not None and self.installed is not None:
-            store.remember_former(open_state(self.files.folder), self.pack, was)
+            if was is not None and self.installed is not None:
+                store.remember_former(open_state(self.files.folder), self.pack, was)
         if data:
             shutil.rmtree(self.data, ignore_errors=True)
 

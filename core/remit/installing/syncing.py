@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 from remit.deployment.acceptance import accept
-from remit.deployment.edit import write_files
+from remit.deployment.edit import planned_files, write_files
 from remit.deployment.files import DeploymentFiles
 from remit.deployment.layers import canonical
 from remit.errors import LockError, PackError, RemitError
 from remit.installing import store, undo
-from remit.installing.adding import pins_of
+from remit.installing.adding import pins_of, wheels_of
 from remit.installing.closure import Closure, inspect
 from remit.installing.environment import Environment
 from remit.installing.fetch import Fetched, fetch
 from remit.installing.pip import resolve
 from remit.installing.place import Place, files_as_they_were, sources
 from remit.installing.staging import unpack
+from remit.installing.sync_extensions import check_extension, extension_rows, lock_extensions
+from remit.installing.sync_rows import Row
 from remit.packs.drift import drift
 from remit.packs.folding import fold
 from remit.packs.hashes import hash_files, wheel_tag
 from remit.packs.lock import Lock, LockedPack
+from remit.packs.locked import LockedExtension
 from remit.packs.manifest import read_manifest
 from remit.packs.wheel import WheelFacts
 from remit.state_folder import open_state
-
-State = Literal["ok", "to install", "dev", "not locked", "failed"]
-"""How a pack stands: as locked; missing or changed, and can be had; in development; nobody accepted it; cannot be."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """How one enabled pack stands; `reason` and `remedy` are empty for one that is as it should be."""
-
-    pack: str
-    distribution: str = ""
-    version: str = ""
-    state: State
-    reason: str = ""
-    remedy: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +40,7 @@ class Sync:
     Attributes:
         place: the deployment and the environment.
         files: of the deployment, as they were read.
-        rows: every enabled pack.
+        rows: every enabled pack and extension.
         closure: what would be installed; None for nothing.
         wheels: the folder that the wheels lie in, for as long as this is being looked at.
         lock: the lock as it would be written: the same, with hashes that it did not have yet.
@@ -82,9 +69,15 @@ class Sync:
         if self.closure is None:
             return
         store.keep_wheels(wheel.path for wheel in self.closure.wheels)
-        with undo.installed(self.place.environment, self.closure, self.wheels), files_as_they_were(self.files):
+        planned = [planned_files(self.files, self.files.config.text, self.lock)]
+        with (
+            undo.installed(self.place.environment, self.closure, self.wheels, files=self.files, planned=planned),
+            files_as_they_were(self.files),
+        ):
             for row in self.rows:
-                if row.state == "to install":
+                if row.state == "to install" and row.extension:
+                    check_extension(self.place.environment, row.extension, _extension(self.lock, row.extension))
+                elif row.state == "to install":
                     self.place.check_installed(row.pack, self.lock.packs[row.pack])
             if self.lock != self.files.lock:
                 accept(write_files(self.files, self.files.config.text, self.lock), open_state(self.files.folder))
@@ -104,22 +97,29 @@ def syncing(place: Place, *, locked: bool = False) -> Iterator[Sync]:
         PackError: there is no such wheel, or something speaks against one.
     """
     files = place.files()
-    rows = (*_rows(place, files, strict=locked), *_extensions(place, files))
-    wanted = {row.pack: files.lock.packs[row.pack] for row in rows if row.state == "to install"}
+    rows = (*_rows(place, files, strict=locked), *extension_rows(place.environment, files, strict=locked))
+    missing = [row for row in rows if row.state == "to install"]
+    wanted = {row.pack: files.lock.packs[row.pack] for row in missing if not row.extension}
+    hosted = {row.extension: _extension(files.lock, row.extension) for row in missing if row.extension}
     found = Sync(place=place, files=files, rows=rows, lock=files.lock)
-    if not wanted:
+    if not missing:
         yield found
         return
     with TemporaryDirectory(prefix="remit-") as folder:
         wheels, site = Path(folder, "wheels"), Path(folder, "site-packages")
         wheels.mkdir()
         site.mkdir()
-        fetched = _fetched(place.environment, wanted, files.lock, wheels)
-        closure = inspect(place.environment, fetched, change=[pack.distribution for pack in wanted.values()])
+        fetched = _fetched(place.environment, [*wanted.values(), *hosted.values()], files.lock, wheels)
+        named = [one.distribution for one in hosted.values()]
+        change = [*(pack.distribution for pack in wanted.values()), *named]
+        closure = inspect(place.environment, fetched, change=change, extensions=named)
         _check_hashes(closure, files.lock, strict=locked)
         unpack(closure, site)
         lock, news = _lock(place, files, wanted, closure, str(site), strict=locked)
-        yield replace(found, closure=closure, wheels=wheels, lock=lock, news=news)
+        installed = place.environment.installed()
+        pins = {name: wheels_of(one.distribution, closure, installed, files) for name, one in hosted.items()}
+        lock, more = lock_extensions(place.environment, lock, hosted, closure, pins, str(site), strict=locked)
+        yield replace(found, closure=closure, wheels=wheels, lock=lock, news=(*news, *more))
 
 
 def _rows(place: Place, files: DeploymentFiles, *, strict: bool) -> Iterator[Row]:
@@ -147,22 +147,6 @@ def _rows(place: Place, files: DeploymentFiles, *, strict: bool) -> Iterator[Row
             yield replace(row, state="to install")
 
 
-def _extensions(place: Place, files: DeploymentFiles) -> Iterator[Row]:
-    """Say which extensions are not installed as they are locked: trusted host code, which a person installs."""
-    installed = place.environment.installed()
-    for name in files.config.config.extensions.enabled:
-        locked = files.lock.extensions.get(name)
-        if locked is None:
-            continue
-        row = Row(pack=f"{name} (extension)", distribution=locked.distribution, version=locked.version, state="ok")
-        here = installed.get(fold(locked.distribution))
-        if here is None or here.version != locked.version:
-            reason = f"{locked.distribution} {locked.version} is not installed, and extensions are trusted host code"
-            remedy = f"look at it, then: pip install --only-binary :all: {locked.distribution}=={locked.version}"
-            row = replace(row, state="failed", reason=reason, remedy=remedy)
-        yield row
-
-
 def _development(row: Row, locked: LockedPack, installed: bool, *, strict: bool) -> Row:
     if strict:
         return replace(
@@ -181,23 +165,30 @@ def _development(row: Row, locked: LockedPack, installed: bool, *, strict: bool)
     )
 
 
-def _fetched(environment: Environment, wanted: Mapping[str, LockedPack], lock: Lock, wheels: Path) -> list[Fetched]:
-    """Fetch what is locked; packs that are installed and changed are fetched again.
+def _extension(lock: Lock, name: str) -> LockedExtension:
+    return next(one for known, one in lock.extensions.items() if fold(known) == fold(name))
+
+
+def _fetched(
+    environment: Environment, wanted: Sequence[LockedPack | LockedExtension], lock: Lock, wheels: Path
+) -> list[Fetched]:
+    """Fetch what is locked; what is installed and changed is fetched again.
 
     Raises:
-        PackError: something cannot be had; the message names every pack of which that is so.
+        PackError: something cannot be had; the message names everything of which that is so.
     """
     installed = environment.installed()
     pins = _pins(lock)
-    there = {name for name, pack in wanted.items() if _same_version(installed, pack)}
+    again = [one for one in wanted if _same_version(installed, one)]
+    first = [one for one in wanted if one not in again]
     found: list[Fetched] = []
     missing: list[PackError] = []
-    for names, again in ((there, True), (wanted.keys() - there, False)):
-        exact = [f"{wanted[name].distribution}=={wanted[name].version}" for name in sorted(names)]
+    for some, anew in ((again, True), (first, False)):
+        exact = sorted({f"{one.distribution}=={one.version}" for one in some})
         try:
-            found += fetch(environment, exact, wheels, constraints=pins, again=again) if exact else ()
+            found += fetch(environment, exact, wheels, constraints=pins, again=anew) if exact else ()
         except PackError as error:
-            each = _missing(environment, exact, pins, again=again) if len(exact) > 1 else []
+            each = _missing(environment, exact, pins, again=anew) if len(exact) > 1 else []
             missing += each or [error]
     if missing:
         raise PackError(
@@ -218,7 +209,7 @@ def _missing(environment: Environment, exact: Iterable[str], pins: Iterable[str]
     return errors
 
 
-def _same_version(installed: Mapping[str, object], pack: LockedPack) -> bool:
+def _same_version(installed: Mapping[str, object], pack: LockedPack | LockedExtension) -> bool:
     return getattr(installed.get(fold(pack.distribution)), "version", "") == pack.version
 
 
@@ -229,21 +220,26 @@ def _pins(lock: Lock) -> list[str]:
         LockError: one distribution in two versions, as after a merge.
     """
     versions: dict[str, tuple[str, str]] = {}
-    for pack, locked in lock.packs.items():
-        for wheel in locked.wheels:
+    for who, wheels in lock.wheels:
+        for wheel in wheels:
             name, version = fold(wheel.split("-")[0]), wheel.split("-")[1]
-            first = versions.setdefault(name, (version, pack))
+            first = versions.setdefault(name, (version, who))
             if first[0] != version:
                 raise LockError(
-                    f"remit.lock wants {name} {first[0]} for pack {first[1]} and {version} for pack {pack}",
-                    remedy=f"remit packs upgrade {pack}\nremit packs upgrade {first[1]}",
+                    f"remit.lock wants {name} {first[0]} for {first[1]} and {version} for {who}",
+                    remedy="\n".join(map(_upgrade, (who, first[1]))),
                 )
     return [f"{name}=={version}" for name, (version, _) in versions.items()]
 
 
+def _upgrade(who: str) -> str:
+    kind, _, name = who.partition(" ")
+    return f"remit packs upgrade {name}" if kind == "pack" else f"remit extensions enable {name}"
+
+
 def _check_hashes(closure: Closure, lock: Lock, *, strict: bool) -> None:
     """Every wheel that the lock names must be the very one; with `strict`, no library may be one that it does not."""
-    known = {name: digest for pack in lock.packs.values() for name, digest in pack.wheels.items()}
+    known = {name: digest for _, wheels in lock.wheels for name, digest in wheels.items()}
     for wheel in closure.wheels:
         locked = known.get(wheel.path.name)
         if locked is not None and locked != f"sha256:{wheel.sha256}":
@@ -253,7 +249,7 @@ def _check_hashes(closure: Closure, lock: Lock, *, strict: bool) -> None:
             )
         if locked is None and strict and not wheel.pack:
             raise LockError(
-                f"remit.lock has no hash of {wheel.path.name}, which a pack needs",
+                f"remit.lock has no hash of {wheel.path.name}, which a pack or an extension needs",
                 remedy="run remit sync without --locked where a person can look, and keep the lock",
             )
 

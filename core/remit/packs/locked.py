@@ -89,6 +89,8 @@ class LockedExtension:
         editable: a development install; its files are held all the same.
         files: hash over the files of its package that are alike everywhere.
         compiled: wheel tag to hash over the compiled files.
+        wheels: file name to hash of the wheels that it and what it needs were installed from; empty where
+            Remit did not install it.
     """
 
     distribution: str
@@ -97,6 +99,7 @@ class LockedExtension:
     editable: bool = False
     files: str = ""
     compiled: Mapping[str, str] = field(default_factory=dict)
+    wheels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +108,13 @@ class Lock:
 
     packs: Mapping[str, LockedPack] = field(default_factory=dict)
     extensions: Mapping[str, LockedExtension] = field(default_factory=dict)
+
+    @property
+    def wheels(self) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """`pack NAME` or `extension NAME`, and the wheels that it is made of, file name to `sha256:...`."""
+        packs = ((f"pack {name}", one.wheels) for name, one in self.packs.items())
+        extensions = ((f"extension {name}", one.wheels) for name, one in self.extensions.items())
+        return (*packs, *extensions)
 
     def with_pack(self, name: str, pack: LockedPack) -> Lock:
         """Return a copy with one pack added or replaced."""

@@ -58,6 +58,8 @@ def _extension_lines(at: str, extension: LockedExtension) -> Iterator[str]:
     yield f"{at}.files = {_text(extension.files)}"
     for tag, value in extension.compiled.items():
         yield f"{at}.compiled.{_key(tag)} = {_text(value)}"
+    for wheel, value in extension.wheels.items():
+        yield f"{at}.wheels.{_key(wheel)} = {_text(value)}"
 
 
 def _pack_lines(at: str, pack: LockedPack) -> Iterator[str]:
@@ -203,6 +205,7 @@ def _extension(at: str, extensions: Mapping[str, Any], name: str) -> LockedExten
     table = _take(extensions, name, dict, "extensions")
     _closed(at, table, LockedExtension.__dataclass_fields__)
     compiled = _take(table, "compiled", dict, at, {})
+    wheels = _take(table, "wheels", dict, at, {})
     return LockedExtension(
         distribution=_take(table, "distribution", str, at),
         version=_take(table, "version", str, at),
@@ -210,6 +213,7 @@ def _extension(at: str, extensions: Mapping[str, Any], name: str) -> LockedExten
         editable=_take(table, "editable", bool, at, False),
         files=_hash(table, "files", at),
         compiled={tag: _hash(compiled, tag, f"{at}.compiled") for tag in compiled},
+        wheels={name: _hash(wheels, name, f"{at}.wheels") for name in wheels},
     )
 
 

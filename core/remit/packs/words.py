@@ -106,7 +106,8 @@ def explain_skill(
 def _effect_words(skill: str, declared: Effect, effect: Effect, permission: Permission) -> list[str]:
     unverified = "it reaches the network" if permission.net else "it uses a secret" if permission.secrets else ""
     if effect == declared == "read":
-        verified = f" as it declares, which cannot be verified: {unverified}" if unverified else f": {_EFFECTS[effect]}"
+        changed = f"{_EFFECTS[effect]} but what is the pack's own" if permission.fs_write else _EFFECTS[effect]
+        verified = f" as it declares, which cannot be verified: {unverified}" if unverified else f": {changed}"
         return [f"{effect}{verified}"]
     words = [f"{effect}: {_EFFECTS[effect]}"]
     if effect == "external" and declared == "read" and unverified and not permission.exec:
