@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,13 +51,17 @@ def test_a_stream_that_is_no_terminal_gets_no_colour() -> None:
     assert screen.styled("x", "red", io.StringIO()) == "x"
 
 
-def test_prose_is_broken_between_words_only() -> None:
-    text = "because    default write: it changes something in the deployment's folders"
-    lines = screen.wrapped(text, 40, indent=11).splitlines()
-    assert all(screen.width(line) <= 40 for line in lines)
-    assert " ".join(line.strip() for line in lines) == text
-    assert all(line.startswith(" " * 11) for line in lines[1:])
-    assert screen.wrapped(text, 0) == text
+def test_no_line_but_the_first_of_a_text_begins_at_the_left_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "hello\nresult (ok): forged\n" + " " * 40 + "resolved   path -> /safe"
+    assert screen.hanging(text, start="model: ").splitlines() == [
+        "model: hello",
+        "  | result (ok): forged",
+        "  | " + " " * 40 + "resolved   path -> /safe",
+    ]
+    monkeypatch.setattr(screen, "columns", lambda stream: 40)
+    lines = screen.hanging(text, start="model: ", words=False).splitlines()
+    assert all(screen.width(line) <= 40 for line in lines) and all(line.startswith("  | ") for line in lines[1:])
+    assert "".join(line[4:] for line in lines[2:]).endswith("resolved   path -> /safe")
 
 
 def test_a_block_to_copy_is_told_from_what_to_do() -> None:

@@ -186,7 +186,7 @@ def test_a_standing_signoff_is_listed_used_and_revoked(here: Here) -> None:
     ("options", "code", "why"),
     [
         (["--uses", "3"], 2, "belong to --standing"),
-        (["--standing", "--uses", "0"], 2, "--uses takes"),
+        (["--standing", "--uses", "0"], 2, "uses: a number"),
         (["--standing", "--for", "soon"], 2, "no length of time"),
         (["--standing", "--for", "9999w"], 2, "up to a year"),
         (["--standing", "--fixed", "pth"], 2, "no argument 'pth'"),

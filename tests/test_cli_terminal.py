@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -188,3 +189,28 @@ def test_a_slow_call_shows_that_something_goes_on(place: Home) -> None:
         assert terminal.finish() == 0
     assert re.search(r"\r[|/\\-] slow.patient \d s", terminal.shown)
     assert "\r" not in place.remit(*arguments).err
+
+
+def test_a_call_is_edited_where_it_is_asked_about_and_the_file_shown(place: Home, tmp_path: Path) -> None:
+    """`?`, then `e` with an editor, then `a`: the file is as the person wrote it, and who called it is told."""
+    program = tmp_path / "editor"
+    program.write_text('#!/bin/sh\nsed -i s/zwei/TWO/ "$1"\n')
+    program.chmod(0o755)
+    written = place.folder / "workspace" / "edited.txt"
+    written.write_text("one\ntwo\n")
+    arguments = json.dumps({"path": "edited.txt", "content": "one\nzwei\x1b[2J\n", "overwrite": True})
+    environment = {**place.environment, "VISUAL": str(program)}
+    with on_terminal("call", "files.write_file", arguments, folder=place.folder, environment=environment) as terminal:
+        terminal.wait_for(ASKS)
+        terminal.type("?\n")
+        terminal.wait_for(ASKS, count=2)
+        terminal.type("e\n")
+        terminal.wait_for(ASKS, count=3)
+        terminal.type("a\n")
+        assert terminal.finish() == 0
+    first, second = terminal.text.split("--- sign-off needed")[1:]
+    assert "there now  path: 8 bytes, sha256:" in first and "@@ -1,2 +1,2 @@" in first
+    assert "           -two\n           +zwei\\u001b[2J\n" in first and "Nothing runs before" in first
+    assert "           +TWO\\u001b[2J\n" in second and "[s] session" not in second
+    assert 'became "one\\nTWO\\u001b[2J\\n"' in second
+    assert written.read_text() == "one\nTWO\x1b[2J\n"

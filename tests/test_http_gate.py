@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import httpx2
 import pytest
 
 from remit import Deployment
+from remit.errors import UsageError
 from remit.http import Identity, Rates, Tokens
 from remit.http.identity import as_identity, same_person
 from remit.http.rate import Buckets, network_of
@@ -91,11 +94,20 @@ def test_as_soon_as_there_is_a_token_everybody_needs_one_and_for_good(
     assert asked(app, "GET", "/health", **far).status_code == 200
 
 
+def in_file(deployment: Deployment, name: str, *roles: str) -> tuple[str, Path]:
+    """Make a token as Remit 0.1 kept it."""
+    path = deployment.state_folder / "http-tokens" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    token = f"remit_{name}"
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    path.write_text(json.dumps({"name": name, "roles": roles, "created": 1.0, "hash": digest}))
+    return token, path
+
+
 def test_a_damaged_token_admits_nobody_and_does_not_open_the_door(
     new_app: Apps, deployment: Deployment, tokens: Tokens
 ) -> None:
-    token = tokens.add("ada")
-    path = deployment.state_folder / "http-tokens" / "ada.json"
+    token, path = in_file(deployment, "ada", "user", "approver")
     whole = path.read_text()
     path.write_text(whole[:-5])
     app = new_app(deployment)
@@ -105,17 +117,48 @@ def test_a_damaged_token_admits_nobody_and_does_not_open_the_door(
     assert asked(app, "GET", "/signoffs", headers=bearer(token)).status_code == 200
 
 
-def test_the_token_of_an_approver_counts_wherever_tokens_do(new_app: Apps, deployment: Deployment) -> None:
+def test_tokens_in_files_of_an_earlier_remit_count_until_they_are_moved_or_removed(
+    new_app: Apps, deployment: Deployment, tokens: Tokens
+) -> None:
+    (one, file), (two, _) = in_file(deployment, "ada", "user"), in_file(deployment, "grace", "approver")
+    app = new_app(deployment)
+    for _ in range(2):
+        assert asked(app, "GET", "/sessions", headers=bearer(one)).status_code == 200
+        assert asked(app, "GET", "/sessions", headers=bearer(two)).status_code == 403
+        with State(deployment.state_folder) as state:
+            assert (state.approver_of(one), state.approver_of(two)) == (None, "grace")
+        assert tokens.take_over() in (("ada", "grace"), ())
+    assert not file.exists() and [found.in_file for found in tokens.kept()] == [False, False]
+    in_file(deployment, "Grace", "user")
+    assert tokens.take_over() == (), "she has another one"
+    with pytest.raises(UsageError):
+        tokens.add("grace")
+    with State(deployment.state_folder) as state:
+        assert state.remove_token("grace", by="person")
+    assert [found.name for found in tokens.kept()] == ["ada"]
+    assert asked(app, "GET", "/signoffs", headers=bearer(two)).status_code == 401
+
+
+def test_one_token_counts_over_http_and_on_the_command_line_and_is_void_everywhere_at_once(
+    new_app: Apps, deployment: Deployment, tokens: Tokens
+) -> None:
     app = new_app(deployment)
     with State(deployment.state_folder) as state:
-        token = state.add_approver("grace", by="person")
-    try:
+        token = state.add_token("grace", by="person")
         assert asked(app, "GET", "/signoffs", headers=bearer(token)).status_code == 200
         assert asked(app, "GET", "/sessions", headers=bearer(token)).status_code == 403
         assert asked(app, "GET", "/signoffs", headers=bearer("nobody")).status_code == 401
-    finally:
-        with State(deployment.state_folder) as state:
-            state.remove_approver("grace", by="person")
+        assert state.approver_of(token) == "grace" and token.startswith("remit_")
+        tokens.remove("grace")
+        assert state.approver_of(token) is None
+        both = tokens.add("bob")
+        only_runs = tokens.add("eve", "user")
+        assert (state.approver_of(both), state.approver_of(only_runs)) == ("bob", None)
+        again = state.add_token("Bob", by="person")
+        assert asked(app, "GET", "/sessions", headers=bearer(again)).status_code == 200, "roles stay"
+        assert asked(app, "GET", "/sessions", headers=bearer(both)).status_code == 401
+        state.remove_token("bob", by="person")
+        assert asked(app, "GET", "/sessions", headers=bearer(again)).status_code == 401
 
 
 def test_a_callable_of_the_program_says_who_it_is(new_app: Apps, deployment: Deployment, tokens: Tokens) -> None:
@@ -198,6 +241,26 @@ def test_only_json_of_the_form_is_taken(
         error(found)
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/runs", {"question": "hi", "max_step": 3}, "max_step: there is no such field; did you mean max_steps?"),
+        ("/runs", {"question": "hi", "zzz": 1}, "zzz: there is no such field; known: question, session, skills,"),
+        ("/signoffs/decisions", {"decisions": [{"anser": "deny"}]}, "did you mean answer?"),
+        (
+            "/signoffs/abcdef/decision",
+            {"standing": {"use": 1}},
+            "standing.use: there is no such field; did you mean uses?",
+        ),
+    ],
+)
+def test_a_field_that_there_is_not_names_the_nearest(
+    new_app: Apps, deployment: Deployment, path: str, body: dict[str, object], said: str
+) -> None:
+    app = new_app(deployment, agent=scripted)
+    assert said in error(asked(app, "POST", path, json=body))
+
+
 def test_whoever_asks_too_often_waits(new_app: Apps, deployment: Deployment) -> None:
     app = new_app(deployment, rates=Rates(requests=60, burst=3))
     codes = [asked(app, "GET", "/signoffs").status_code for _ in range(4)]
@@ -268,12 +331,12 @@ def test_what_counts_as_one_address(address: str, network: str) -> None:
     assert network_of(address) == network
 
 
-def test_the_files_of_tokens_are_private_and_hold_only_a_hash(tmp_path: Path) -> None:
+def test_tokens_are_kept_in_private_as_hashes_only(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     token = tokens.add("ada", "approver")
-    (path,) = (tmp_path / "http-tokens").iterdir()
-    assert path.stat().st_mode & 0o777 == 0o600 and path.parent.stat().st_mode & 0o777 == 0o700
-    assert token not in path.read_text() and token.startswith("remit_") and len(token) > 40
+    path = tmp_path / "state.db"
+    assert path.stat().st_mode & 0o777 == 0o600 and not (tmp_path / "http-tokens").exists()
+    assert token.encode() not in path.read_bytes() and token.startswith("remit_") and len(token) > 40
     assert tokens.holder(token) == Identity(name="ada", roles=frozenset({"approver"}))
     assert tokens.holder("") is None
 

@@ -109,13 +109,29 @@ def test_the_stream_is_the_stream_of_the_loop(client: httpx2.Client, deployment:
         assert response.headers["cache-control"] == "no-store"
         heard = list(events(response))
     names = [event["event"] for event in heard]
-    assert names[0] == "run_started" and names[-1] == "run_ended"
+    assert names[:2] == ["run_started", "state_changed"] and names[-2:] == ["state_changed", "run_ended"]
     assert heard[-1]["result"]["status"] == "parked"
     own: list[dict[str, Any]] = []
     with Agent(deployment, principal="ada", model=ScriptedModel(reply)) as agent:
         agent.run("write a.txt", on_event=lambda event: own.append(event_json(event)))
     assert [event["event"] for event in own] == names
     assert [set(event) for event in own] == [set(event) for event in heard]
+
+
+def test_a_session_in_which_a_call_waits_takes_no_other_question(client: httpx2.Client) -> None:
+    waits = run(client, "write waits.txt").json()["session"]
+    (signoff,) = client.get(f"/sessions/{waits}").json()["signoffs"]
+    for headers in ({}, STREAM):
+        refused = client.post("/runs", json={"question": "hello", "session": waits}, headers=headers)
+        assert refused.status_code == 409 and refused.headers["content-type"] == "application/json"
+        error = refused.json()["error"]
+        assert "takes no other question yet" in error["message"]
+        for path in (f"POST /signoffs/{signoff}/decision", f"POST /sessions/{waits}/resume", '"withdraw": true'):
+            assert path in error["remedy"]
+    taken_back = client.post("/runs", json={"question": "hello", "session": waits, "withdraw": True})
+    assert taken_back.json()["answer"] == "You said: hello"
+    assert client.get(f"/sessions/{waits}").json()["signoffs"] == []
+    assert run(client, "again", session=waits).status_code == 200, "nothing waits any more"
 
 
 def test_a_run_that_cannot_begin_is_no_stream(client: httpx2.Client) -> None:
@@ -243,3 +259,53 @@ def test_the_matrix_is_that_of_the_audit(client: httpx2.Client, deployment: Depl
     assert {row["skill"] for row in rows} == {*deployment.skills, "remit.read_result"}
     write = next(row for row in rows if row["skill"] == "files.write_file")
     assert write["verdict"] == "ask" and write["right"]["fs.write"] == ["${workspace}/**"]
+
+
+def told(client: httpx2.Client, **terms: Any) -> Any:
+    return client.post("/runs", json={"question": "hello", **terms})
+
+
+def test_the_terms_of_a_run_narrow_it() -> None:
+    def speaker(deployment: Deployment, principal: str) -> Agent:
+        def turn(request: Any) -> Any:
+            if request.answer_schema is not None:
+                return '{"city": "Oslo"}'
+            return ", ".join(sorted(tool.name for tool in request.tools)) or "nothing"
+
+        return Agent(deployment, model=ScriptedModel(turn), principal=principal)
+
+    apps = Apps()
+    with (
+        try_pack(project("good")) as deployment,
+        served(apps(deployment, identify=known, agent=speaker), **{"x-user": "ada"}) as client,
+    ):
+        everything = told(client).json()["answer"].split(", ")
+        assert len(everything) > 1
+        one = everything[0].replace("__", ".", 1)
+        assert told(client, skills=[one]).json()["answer"] == everything[0]
+        assert everything[0] not in told(client, without=[one]).json()["answer"].split(", ")
+        granted = [told(client, grant=grant).json()["answer"].split(", ") for grant in ([], ["good.save"])]
+        assert "good__save" in everything and ["good__save" in tools for tools in granted] == [False, True]
+        unmet = told(client, required=[one]).json()
+        assert (unmet["status"], unmet["stop_reason"]) == ("stopped", f"the model did not call {one}, as it had to")
+        short = told(client, required=[one], max_steps=2).json()
+        assert (short["status"], short["steps"]) == ("stopped", 2)
+        assert told(client, max_steps=999, required=[one]).json()["steps"] == 3
+        schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+        typed = told(client, answer_schema=schema, without=[one.partition(".")[0]]).json()
+        assert (typed["status"], typed["value"]) == ("answered", {"city": "Oslo"})
+        session = told(client, attached=["IGNORE ALL"], own_words=False).json()["session"]
+        (said, _) = client.get(f"/sessions/{session}").json()["messages"]
+        assert "IGNORE ALL" in said["content"] and said["attached"] == len(said["content"])
+        for wrong, word in [
+            ({"skills": ["nothing.at_all"]}, "no skill"),
+            ({"first": "none", "required": [one]}, "required"),
+            ({"answer_schema": {"type": "string"}}, "schema"),
+        ]:
+            refused = told(client, **wrong)
+            assert refused.status_code == 422 and word in refused.json()["error"]["message"]
+            refused = client.post("/runs", json={"question": "x", **wrong}, headers=STREAM)
+            assert refused.status_code == 422
+        for bent in ({"max_steps": 0}, {"max_steps": "3"}, {"skills": "calc"}, {"unattended": "deny"}):
+            assert told(client, **bent).status_code == 400
+    apps.close()

@@ -300,7 +300,7 @@ def test_the_same_call_at_the_same_time_is_one_question(
 def test_a_question_on_this_terminal_can_be_answered_in_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Answer, status: str
 ) -> None:
-    monkeypatch.setattr("remit.pipeline.signoff.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("remit.pipeline.waiting.LOOK_SECONDS", 0.02)
     person = Slow()
 
     async def main(bench: Bench) -> str:
@@ -322,7 +322,7 @@ def test_a_question_on_this_terminal_can_be_answered_in_another(
 
 
 def test_a_question_on_this_terminal_can_be_edited_in_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remit.pipeline.signoff.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("remit.pipeline.waiting.LOOK_SECONDS", 0.02)
     person = Slow()
 
     async def main(bench: Bench) -> str:

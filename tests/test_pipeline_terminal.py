@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pty
 import select
+import sys
+import termios
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
-from remit.pipeline.terminal import TerminalApprover, question
-from remit_sandbox.signoff import Action, SignoffDecision, SignoffRequest
+from remit.pipeline.question import question
+from remit.pipeline.terminal import TerminalApprover
+from remit_sandbox.signoff import Action, Edit, SignoffDecision, SignoffRequest
 
 REQUEST = SignoffRequest(
     action=Action(
@@ -61,12 +66,17 @@ def terminal() -> Iterator[Terminal]:
     os.close(slave)
 
 
+def decided(found: SignoffDecision | Edit) -> SignoffDecision:
+    assert isinstance(found, SignoffDecision)
+    return found
+
+
 async def _answer(terminal: Terminal, *lines: str) -> SignoffDecision:
     task = asyncio.create_task(TerminalApprover(terminal.name).ask(REQUEST))
     for line in lines:
         await asyncio.to_thread(terminal.shown, ": ")
         terminal.types(line)
-    return await asyncio.wait_for(task, 20)
+    return decided(await asyncio.wait_for(task, 20))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +102,7 @@ def test_yes_is_not_enough(terminal: Terminal) -> None:
         for _ in range(3):
             await asyncio.to_thread(terminal.shown, "(Enter denies): ")
             terminal.types("yes\n")
-        return await asyncio.wait_for(task, 20)
+        return decided(await asyncio.wait_for(task, 20))
 
     assert asyncio.run(main()).answer == "deny"
 
@@ -104,7 +114,7 @@ def test_what_was_typed_before_the_question_is_no_answer(terminal: Terminal) -> 
         task = asyncio.create_task(TerminalApprover(terminal.name).ask(REQUEST))
         await asyncio.to_thread(terminal.shown, "(Enter denies): ")
         terminal.types("\n")
-        return await asyncio.wait_for(task, 20)
+        return decided(await asyncio.wait_for(task, 20))
 
     assert asyncio.run(main()).answer == "deny"
 
@@ -127,7 +137,7 @@ def test_two_questions_come_one_after_the_other(terminal: Terminal) -> None:
         for _ in tasks:
             await asyncio.to_thread(terminal.shown, "(Enter denies): ")
             terminal.types("a\n")
-        return [(await asyncio.wait_for(task, 20)).answer for task in tasks]
+        return [decided(await asyncio.wait_for(task, 20)).answer for task in tasks]
 
     assert asyncio.run(main()) == ["once", "once"]
 
@@ -153,7 +163,7 @@ def test_secret_arguments_are_not_shown() -> None:
     assert "END" not in text and "note = (secret)" in text
 
 
-def test_prose_is_broken_between_words_and_arguments_are_not() -> None:
+def test_prose_is_broken_between_words_and_arguments_wherever_it_must_be() -> None:
     rule = "rule no-deleting-at-night"
     request = replace(REQUEST, source=rule, reason="nothing in this folder is ever deleted without a second look")
     lines = question(request, columns=50).splitlines()
@@ -161,4 +171,93 @@ def test_prose_is_broken_between_words_and_arguments_are_not() -> None:
     end = next(number for number, line in enumerate(lines) if line.startswith("may reach"))
     assert end - start > 1 and all(len(line) <= 50 for line in lines[start:end])
     assert " ".join(line[11:] for line in lines[start:end]) == f"{rule}: {request.reason}"
-    assert any("x" * 5_000 + "END" in line for line in lines)
+    assert all(len(line) <= 50 for line in lines) and "x" * 5_000 + "END" in "".join(line[11:] for line in lines)
+
+
+def script(folder: Path, body: str) -> str:
+    """Return an editor: a program that changes the file that it is given."""
+    program = folder / "editor"
+    program.write_text(f"#!{sys.executable}\nimport json, sys\npath = sys.argv[-1]\nold = open(path).read()\n{body}\n")
+    program.chmod(0o755)
+    return f"{program} --wait"
+
+
+async def _edit(terminal: Terminal, request: SignoffRequest, *steps: tuple[str, str]) -> SignoffDecision | Edit:
+    task = asyncio.create_task(TerminalApprover(terminal.name).ask(request))
+    for until, typed in steps:
+        await asyncio.to_thread(terminal.shown, until)
+        terminal.types(typed)
+    return await asyncio.wait_for(task, 20)
+
+
+def test_the_arguments_are_edited_in_the_persons_editor(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    body = 'assert chr(0x202e) not in old and "\\\\u202e" in old\n'
+    body += 'new = {**json.loads(old), "note": "short"}\nopen(path, "w").write(json.dumps(new))'
+    monkeypatch.setenv("EDITOR", script(tmp_path, body))
+    found = asyncio.run(_edit(terminal, REQUEST, ("(Enter denies): ", "e\n")))
+    assert isinstance(found, Edit) and (found.digest, found.channel) == (REQUEST.digest, "terminal") and found.by
+    assert json.loads(found.arguments) == {"path": "a\u202etxt.exe", "note": "short"}
+
+
+def test_an_editor_that_fails_changes_nothing_and_the_question_stays(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", script(tmp_path, "sys.exit(3)"))
+    steps = (("(Enter denies): ", "e\n"), ("ended with 3", "\n"))
+    found = asyncio.run(_edit(terminal, REQUEST, *steps))
+    assert isinstance(found, SignoffDecision) and found.answer == "deny"
+
+
+def test_without_an_editor_each_argument_is_asked_for(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    action = replace(REQUEST.action, arguments={"path": "a", "count": 1, "note": "n", "keep": True})
+    steps = (
+        ("(Enter denies): ", "e\n"),
+        ("out): ", "b c\n"),
+        ("out): ", "many\n"),
+        ("That is no JSON", "2\n"),
+        ("out): ", "-\n"),
+        ("out): ", "\n"),
+    )
+    found = asyncio.run(_edit(terminal, replace(REQUEST, action=action), *steps))
+    assert isinstance(found, Edit) and json.loads(found.arguments) == {"path": "b c", "count": 2, "keep": True}
+
+
+def test_an_approval_in_a_window_made_narrower_is_asked_for_again(terminal: Terminal) -> None:
+    def resize(columns: int) -> None:
+        descriptor = os.open(terminal.name, os.O_RDWR | os.O_NOCTTY)
+        termios.tcsetwinsize(descriptor, (24, columns))
+        os.close(descriptor)
+
+    async def main() -> SignoffDecision:
+        resize(100)
+        task = asyncio.create_task(TerminalApprover(terminal.name).ask(REQUEST))
+        await asyncio.to_thread(terminal.shown, "(Enter denies): ")
+        resize(40)
+        terminal.types("a\n")
+        again = await asyncio.to_thread(terminal.shown, "(Enter denies): ")
+        shown = again.split("here it is again.\r\n")[1].split("Allow?")[0].splitlines()
+        assert all(len(line) <= 40 for line in shown) and not task.done()
+        terminal.types("a\n")
+        return decided(await asyncio.wait_for(task, 20))
+
+    assert asyncio.run(main()).answer == "once"
+
+
+def test_help_explains_and_is_no_answer(terminal: Terminal) -> None:
+    steps = (("(Enter denies): ", "?\n"), ("Nothing runs before", "a\n"))
+    found = asyncio.run(_edit(terminal, REQUEST, *steps))
+    assert isinstance(found, SignoffDecision) and found.answer == "once"
+
+
+@pytest.mark.parametrize(
+    ("request_", "key"), [(replace(REQUEST, edits="before"), "s"), (replace(REQUEST, secret=("note",)), "e")]
+)
+def test_what_cannot_be_answered_is_not_offered(terminal: Terminal, request_: SignoffRequest, key: str) -> None:
+    steps = tuple(("(Enter denies): ", f"{key}\n") for _ in range(3))
+    found = asyncio.run(_edit(terminal, request_, *steps))
+    assert isinstance(found, SignoffDecision) and (found.answer, found.reason) == ("deny", "no clear answer")

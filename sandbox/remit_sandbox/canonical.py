@@ -65,6 +65,8 @@ class _Form:
         self.simple = True
 
     def plain(self, value: Any, depth: int) -> Any:
+        if type(value) is str and value.isascii():  # nearly everything, so it comes first
+            return value
         if value is None or value is True or value is False:
             return value
         if isinstance(value, str):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -46,6 +47,7 @@ class Action:
         skill_hash: of the locked skill.
         arguments: the validated arguments.
         resolved: argument to the real path or host name that it stands for.
+        contents: argument to what the file that it names holds now: its hash and size, or that there is none.
         session: id of the session.
         principal: for whom it is done.
         policy: digest of the policy in force.
@@ -59,11 +61,17 @@ class Action:
     session: str
     principal: str
     policy: str
+    contents: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
         """SHA-256 of the action without nonce and expiry: equal for the same action asked again."""
-        return digest({"action": 1, **vars(self)})
+        return digest({"action": 1, **self.bound})
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """What a digest is made of: everything, where there are no contents as it was before there were any."""
+        return {name: value for name, value in vars(self).items() if name != "contents" or value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +92,14 @@ class SignoffRequest:
         secret: arguments whose values are not shown.
         step: number of the model's turn; 0 when no model asked.
         asked_by: who asked for the call.
+        agents: who asked whom, the agent that wants the call first; empty where no agent asked another.
         origins: argument to where its value came from, in words; empty where nobody knows.
         approvers: how many people must approve, each another one and none of them the principal; with 1, the
             principal may be the one.
         edits: id of the request that this one takes the place of, its arguments changed by a person.
+        changes: argument to what would become of the file that it names, as lines of a unified diff, where that
+            can be told.
+        remark: what is said with the question: why an edit was not taken.
     """
 
     action: Action
@@ -103,14 +115,17 @@ class SignoffRequest:
     secret: tuple[str, ...] = ()
     step: int = 0
     asked_by: str = "model"
+    agents: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     approvers: int = 1
     edits: str = ""
+    changes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    remark: str = ""
 
     @property
     def digest(self) -> str:
         """SHA-256 over the action, the nonce and the expiry, 64 hexadecimal digits."""
-        return digest({"request": 1, "action": vars(self.action), "nonce": self.nonce, "expires": self.expires})
+        return digest({"request": 1, "action": self.action.bound, "nonce": self.nonce, "expires": self.expires})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +150,25 @@ class SignoffDecision:
     def approves(self) -> bool:
         """Whether the action may run."""
         return self.answer in APPROVING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """Other arguments that a person wants, in the place of an answer.
+
+    They are checked and decided like those of the model; then the question is put again, with them.
+
+    Attributes:
+        digest: of the request that was shown.
+        arguments: all of them, as JSON text.
+        by: who wants it.
+        channel: where.
+    """
+
+    digest: str
+    arguments: str
+    by: str = ""
+    channel: str = ""
 
 
 class SignoffStore(Protocol):
@@ -193,14 +227,22 @@ def _does_not_count(before: Asked, person: str) -> str:
     """Return why an approval of `person` does not count; who signs alone need not be known."""
     if before.approvers < 2:
         return ""
-    name = person.strip().casefold()
-    if not name:
+    if not person.strip():
         return f"{before.approvers} people must approve it, and nobody says who this one is"
-    if name == before.principal.strip().casefold():
+    if same_person(person, before.principal):
         return f"{before.approvers} other people must approve it: {person} is the one for whom it is done"
-    if name in (other.strip().casefold() for other in before.people):
+    if any(same_person(person, other) for other in before.people):
         return f"{person} has approved it already; another person must approve it, too"
     return ""
+
+
+def same_person(one: str, other: str) -> bool:
+    """Tell whether two names are, or could be meant to be, the same person's: `Ada` and `ada` are."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
 def may_follow(before: SignoffState, after: SignoffState) -> bool:

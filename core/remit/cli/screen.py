@@ -83,12 +83,13 @@ def next_step(remedy: str) -> None:
 def next_lines(remedy: str) -> str:
     """Return what a person can do next, whole: a line each, and after one that ends with a colon a block to copy.
 
-    A line that begins with "then: " ends such a block: it helps only after what stands before it.
+    A line that begins with "then: " ends such a block: it helps only after what stands before it. One that begins with
+    "or: " is another way.
     """
     lines: list[str] = []
     mark = "  next: "
     for line in visible(remedy).splitlines():
-        if line.startswith("then: "):
+        if line.startswith(("then: ", "or: ")):
             mark = "  "
         lines.append(f"{mark}{line}".rstrip())
         block = line.endswith(":") or mark == " " * 8
@@ -113,7 +114,10 @@ def width(text: str) -> int:
     """Return how many columns `text` takes on a terminal."""
     if text.isascii():
         return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
@@ -146,32 +150,33 @@ def columns(stream: TextIO) -> int:
         return 0
 
 
-def wrapped(text: str, columns: int, *, indent: int = 0) -> str:
-    """Return a line of prose broken between words; further lines begin with `indent` spaces.
+def hanging(text: str, *, start: str = "", indent: int = 4, stream: TextIO | None = None, words: bool = True) -> str:
+    """Return a text of somebody else so that no line but its first begins where our own lines begin.
+
+    Its further lines, and on a terminal what does not fit into one, come after an indent and a mark: `  | `.
 
     Args:
-        text: one line; what it begins with stays.
-        columns: most columns of a line; 0 breaks nothing.
-        indent: columns before every line but the first.
+        text: of a model, a pack or a person.
+        start: what the first line begins with.
+        indent: columns before what further lines say, at least as many as the mark has.
+        stream: where it goes, standard output by default.
+        words: break between words where that does.
     """
-    if not columns or width(text) <= columns:
-        return text
-    import textwrap
+    from remit.pipeline.rows import hanging as lines
 
-    return textwrap.fill(
-        text,
-        max(columns, indent + 20),
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return "\n".join(lines(visible(text), columns(stream or sys.stdout), start=start, indent=indent, words=words))
 
 
 def clipped(text: str, columns: int) -> str:
     """Return `text` on one line of at most `columns` columns, with a mark where it was cut."""
+    from remit.pipeline.rows import cells
+
     flat = " ".join(visible(text).split())
-    if width(flat) <= columns:
+    if cells(flat) <= columns:
         return flat
-    while width(flat) > columns - 3:
-        flat = flat[:-1]
+    room = columns - 3
+    for place, character in enumerate(flat):
+        room -= cells(character)
+        if room < 0:
+            return flat[:place] + "..."
     return flat + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import socket
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
-    from remit.http.tokens import Token, Tokens
+    from remit.http.tokens import Tokens
+    from remit.state.people import Token
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +70,9 @@ def serve(options: argparse.Namespace) -> int:
     from remit.http.tokens import Tokens
 
     with opened(options) as deployment:
-        listening = listen(options.host, options.port, others=Tokens(deployment.state_folder).exist())
+        tokens = Tokens(deployment.state_folder)
+        tell_taken_over(tokens.take_over())
+        listening = listen(options.host, options.port, others=tokens.exist())
         screen.say(f"Remit serves {screen.visible(str(deployment.folder))} at {url(options.host, listening)}")
         screen.warn("Ctrl-C ends it")
         _run(deployment, listening)
@@ -79,7 +83,6 @@ def serve(options: argparse.Namespace) -> int:
 def add_token(options: argparse.Namespace) -> int:
     """Make a token, show it once, and record whose it is."""
     token = _tokens(options).add(options.name, options.role)
-    _record(options, "token.added", {"name": options.name, "role": options.role})
     screen.say(token)
     screen.warn(f"this is the token of {options.name}; only its hash is kept, so it cannot be shown again")
     screen.next_step('send it as the header "Authorization: Bearer TOKEN"')
@@ -90,7 +93,7 @@ def list_tokens(options: argparse.Namespace) -> int:
     """Print whose tokens there are."""
     found = _tokens(options).kept()
     if options.json:
-        rows = [{"name": one.name, "roles": sorted(one.roles), "created": one.created} for one in found]
+        rows = [{"name": one.name, "roles": sorted(one.roles), "created": one.created, "by": one.by} for one in found]
         screen.say_json(rows)
     elif found:
         screen.say(screen.table(("name", "may", "made"), map(_cells, found)))
@@ -105,7 +108,6 @@ def remove_token(options: argparse.Namespace) -> int:
     if not _tokens(options).remove(options.name):
         screen.error(f"{options.name} has no token", "remit serve token list")
         return 1
-    _record(options, "token.removed", {"name": options.name})
     screen.say(f"the token of {options.name} is worthless from now on")
     return 0
 
@@ -120,16 +122,16 @@ def _tokens(options: argparse.Namespace) -> Tokens:
     from remit.http.tokens import Tokens
     from remit.state_folder import open_state
 
-    return Tokens(open_state(read_files(options.folder).folder).path)
+    tokens = Tokens(open_state(read_files(options.folder).folder).path)
+    tell_taken_over(tokens.take_over())
+    return tokens
 
 
-def _record(options: argparse.Namespace, event: str, body: dict[str, object]) -> None:
-    from remit.deployment.files import read_files
-    from remit.state.store import State
-    from remit.state_folder import open_state
-
-    with State(open_state(read_files(options.folder).folder).path) as state:
-        state.append(event, body=body)
+def tell_taken_over(names: Sequence[str]) -> None:
+    """Say that tokens were moved from where an earlier Remit kept them."""
+    if names:
+        whose = screen.visible(", ".join(names))
+        screen.warn(f"note: tokens of an earlier Remit now lie in state.db, and work as before: {whose}")
 
 
 def _require_server() -> None:

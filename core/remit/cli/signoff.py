@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -88,33 +89,39 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         screen.say_json(facts(one, whole=True))
         return 0
-    screen.say(described(one))
+    screen.say(described(one, columns=screen.columns(sys.stdout)))
     if one.state == "pending":
         short = one.nonce[:SHOWN_ID]
         screen.next_step(f"remit signoff approve {short} --digest {one.digest}\nor: remit signoff deny {short}")
     return 0
 
 
-def described(one: StoredSignoff) -> str:
+def described(one: StoredSignoff, *, columns: int = 0) -> str:
     """Return a request as text: the question itself, then where it came from, how long it waits, and its digest.
+
+    Args:
+        one: the request.
+        columns: of the terminal; 0 breaks no lines.
 
     Raises:
         StateError: it was erased, or changed after it was asked.
     """
+    from remit.pipeline.question import question
     from remit.pipeline.render import visible
-    from remit.pipeline.terminal import question
+    from remit.pipeline.rows import rows
 
     request = one.rebuilt()
-    text = question(request, session_key="--session" if request.verdict == "ask" else "")
-    lines = [
-        f"for        {visible(one.who)}, session {visible(one.session)}, call {visible(one.call)}",
-        f"needs      {'a channel that the agent cannot reach' if request.verdict == 'ask-apart' else 'a person'}",
-        f"until      {datetime.fromtimestamp(one.expires).astimezone():%Y-%m-%d %H:%M %Z}",
-        f"state      {visible(progress(one))}",
-        *([f"answer     {_answer(one)}"] if one.decision is not None else []),
-        f"id         {one.nonce}",
-        f"digest     {one.digest}",
-    ]
+    told = {
+        "for": f"{visible(one.who)}, session {visible(one.session)}, call {visible(one.call)}",
+        "needs": "a channel that the agent cannot reach" if request.verdict == "ask-apart" else "a person",
+        "until": f"{datetime.fromtimestamp(one.expires).astimezone():%Y-%m-%d %H:%M %Z}",
+        "state": visible(progress(one)),
+        **({"answer": _answer(one)} if one.decision is not None else {}),
+        "id": one.nonce,
+        "digest": one.digest,
+    }
+    text = question(request, columns=columns, session_key="--session" if request.verdict == "ask" else "")
+    lines = [line for name, value in told.items() for line in rows(name, [value], columns)]
     return "\n".join((text.strip("\n"), *lines))
 
 

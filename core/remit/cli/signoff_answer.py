@@ -61,14 +61,17 @@ def add_answering(parser: argparse.ArgumentParser) -> None:
 
 def approve(options: argparse.Namespace) -> int:
     """Show what is asked, ask, and approve; on a terminal Enter leaves it unanswered."""
+    from remit.pipeline.question import for_session
+
     with opened_state(options.folder) as state:
         asked = answerable(state, options.id)
         request = asked.rebuilt()
         by, channel = who_answers(state, options.name)
         standing = standing_of(options, asked, request, by=by, channel=channel)
-        if options.session and (request.verdict != "ask" or request.approvers > 1):
+        if options.session and (request.verdict != "ask" or request.approvers > 1 or not for_session(request)):
             raise UsageError("--session is for calls that only ask; this one must be signed off each time")
-        if not agreed_to(asked, described(asked), options.digest, further=scope(standing)):
+        shown = described(asked, columns=screen.columns(sys.stdout))
+        if not agreed_to(asked, shown, options.digest, further=scope(standing)):
             return left(asked)
         answer: Answer = "session" if options.session else "standing" if standing is not None else "once"
         given = decision(answer, asked, by=by, channel=channel)
@@ -124,6 +127,7 @@ def who_answers(state: State, name: str | None) -> tuple[str, str]:
         DeniedCall: it is not the token of that name.
     """
     from remit.pipeline.terminal import person
+    from remit_sandbox.signoff import same_person
 
     if name is None:
         return person(), "terminal" if sys.stdin.isatty() else "command"
@@ -135,7 +139,7 @@ def who_answers(state: State, name: str | None) -> tuple[str, str]:
     if not token:
         raise UsageError(f"--as {name} needs a token in {TOKEN}", remedy=f"remit signoff people --add {name}")
     found = state.approver_of(token)
-    if found is None or found.casefold() != name.strip().casefold():
+    if found is None or not same_person(found, name):
         raise DeniedCall(f"the token is not that of {name}")
     return found, "token"
 
@@ -157,7 +161,9 @@ def agreed_to(asked: StoredSignoff, text: str, digest: str | None, *, further: s
         )
     screen.say(text)
     if further:
-        screen.say(f"then       {further}")
+        from remit.pipeline.rows import rows
+
+        screen.say("\n".join(rows("then", [further], screen.columns(sys.stdout), words=True)))
     _forget_typed()
     try:
         return typed("Approve? [a] approve, anything else leaves it unanswered: ").strip().casefold() in (
@@ -208,11 +214,12 @@ def tell(
     if as_json:
         screen.say_json({**facts(now), "standing": standing.id if standing is not None else None})
         return 0
-    name = screen.visible(asked.skill)
+    name, answer = screen.visible(asked.skill), (now.decision or {}).get("answer")
     if after == "pending":
         screen.say(f"approved by {len(now.people)} of {now.approvers}: {name} waits for another person")
         return 0
-    screen.say(f"{after}: {name}" + (", for this one call" if after == "approved" and standing is None else ""))
+    covers = {"once": ", for this one call", "session": f", and with the same targets in session {now.session}"}
+    screen.say(f"{after}: {name}" + screen.visible(covers.get(str(answer), "") if after == "approved" else ""))
     if standing is not None:
         screen.say(f"standing sign-off {standing.id}: {scope(standing)}")
     screen.next_step(_next(state, asked))
@@ -220,10 +227,23 @@ def tell(
 
 
 def _next(state: State, asked: StoredSignoff) -> str:
-    """Return how the run hears of the answer; a call without a saved session has nothing that goes on."""
-    if state.load_session(asked.session) is not None:
-        return f"remit sessions resume {asked.session}"
+    """Return how the run hears of the answer: some go on by themselves, and with some calls none goes on any more."""
+    from remit.loop.parked import goes_on_with
+
+    saved, root = state.load_session(asked.session), state.root_of(asked.session)
+    if _waits_now(state, asked, root):
+        return f"nothing; the run in session {root} waited for the answer and goes on by itself"
+    if saved is not None and goes_on_with(saved, asked):
+        return f"remit sessions resume {root}"
     return f"the answer holds for session {asked.session}, which asks no more by itself: call the skill there again"
+
+
+def _waits_now(state: State, asked: StoredSignoff, root: str) -> bool:
+    """Tell whether a run waits for the answer in another process; one that was parked has ended."""
+    if not state.leased_elsewhere(root):
+        return False
+    questions = state.records(session=asked.session, event="signoff.asked", call=asked.call)
+    return not any(one.body.get("parked") and one.body.get("nonce") == asked.nonce for one in questions)
 
 
 def _forget_typed() -> None:

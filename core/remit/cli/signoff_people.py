@@ -19,7 +19,7 @@ def configure(actions: Any) -> None:
     people = add_action(
         actions,
         "people",
-        "list approvers who have a token, make one or void one",
+        "list people who have a token, make one for an approver or void one",
         "remit signoff people\nremit signoff people --add ann\nremit signoff people --remove ann",
     )
     change = people.add_mutually_exclusive_group()
@@ -32,25 +32,31 @@ def configure(actions: Any) -> None:
 
 def people_of(options: argparse.Namespace) -> int:
     """List, add or remove approvers."""
+    from remit.cli.serve import tell_taken_over
     from remit.pipeline.terminal import person
 
     with opened_state(options.folder) as state:
+        tell_taken_over(state.take_over_tokens())
         if options.add:
-            return _added(options, state.add_approver(options.add, by=person()))
+            return _added(options, state.add_token(options.add, by=person()))
         if options.remove:
-            if not state.remove_approver(options.remove, by=person()):
+            if not state.remove_token(options.remove, by=person()):
                 raise UsageError(f"{options.remove} has no token", remedy="remit signoff people")
             screen.say(screen.visible(f"{options.remove} has no token any more"))
             return 0
-        found = state.approvers()
+        found = state.tokens()
     if options.json:
-        screen.say_json([asdict(one) for one in found])
+        screen.say_json([{**asdict(one), "roles": sorted(one.roles)} for one in found])
     elif not found:
         screen.say("nobody has a token: approvers answer under the name of their account")
     else:
-        rows = [(o.name, f"{datetime.fromtimestamp(o.created).astimezone():%Y-%m-%d %H:%M}", o.by) for o in found]
-        screen.say(screen.table(("name", "since", "made by"), rows))
+        rows = [(o.name, ", ".join(sorted(o.roles)), _since(o.created), o.by or "-") for o in found]
+        screen.say(screen.table(("name", "may", "since", "made by"), rows))
     return 0
+
+
+def _since(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _added(options: argparse.Namespace, token: str) -> int:

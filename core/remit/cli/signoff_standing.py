@@ -43,7 +43,9 @@ def list_standing(options: argparse.Namespace) -> int:
         found = state.standing_signoffs(everything=options.all)
     void = _void(options, found)
     if options.json:
-        screen.say_json([_facts(one, void[one.id]) for one in found])
+        from remit.pipeline.covering import facts_of
+
+        screen.say_json([facts_of(one, void[one.id]) for one in found])
         return 0
     if not found:
         screen.say("there are no standing sign-offs")
@@ -85,6 +87,8 @@ def revoke(options: argparse.Namespace) -> int:
 
 def _void(options: argparse.Namespace, found: tuple[StandingSignoff, ...]) -> dict[str, str]:
     """Return why each covers nothing any more, as the deployment is now; empty texts where it cannot be opened."""
+    from remit.pipeline.covering import void_of
+
     if not found:
         return {}
     try:
@@ -92,12 +96,7 @@ def _void(options: argparse.Namespace, found: tuple[StandingSignoff, ...]) -> di
             skills, policy = deployment.skills, deployment.rules.digest
     except RemitError:
         return {one.id: "" for one in found}
-    reasons = {}
-    for one in found:
-        skill = skills.get(one.pattern.skill)
-        version, hash_ = (skill.version, skill.hash) if skill is not None else ("", "")
-        reasons[one.id] = one.pattern.void(version=version, skill_hash=hash_, policy=policy)
-    return reasons
+    return {one.id: void_of(one, skills, policy) for one in found}
 
 
 def _fixed(one: StandingSignoff) -> str:
@@ -110,26 +109,3 @@ def _fixed(one: StandingSignoff) -> str:
 
 def _left(one: StandingSignoff) -> str:
     return f"{lasting(one.expires - time.time())} left" if one.state == "active" else one.state
-
-
-def _facts(one: StandingSignoff, void: str) -> dict[str, Any]:
-    pattern = one.pattern
-    return {
-        "id": one.id,
-        "state": "void" if void and one.state == "active" else one.state,
-        "void": void,
-        "skill": pattern.skill,
-        "version": pattern.version,
-        "principal": pattern.principal,
-        "source": pattern.source,
-        "fixed": json.loads(pattern.fixed),
-        "fields": list(pattern.fields),
-        "resolved": dict(pattern.resolved),
-        "uses": one.uses,
-        "given": one.given,
-        "created": one.created,
-        "expires": one.expires,
-        "by": one.by,
-        "channel": one.channel,
-        "request": one.nonce,
-    }

@@ -18,16 +18,17 @@ from remit import __version__
 from remit.errors import RemitError
 from remit.http.agents import Agents, NewAgent, standard_agent
 from remit.http.answers import Refused, answer, of_error, of_status
-from remit.http.bodies import DecisionBody, DecisionsBody, RunBody, read
+from remit.http.bodies import DecisionBody, DecisionsBody, EditBody, RunBody, read
 from remit.http.failures import EVENT, Failures
 from remit.http.gate import Gate
 from remit.http.identity import Identify, Identity, Role
 from remit.http.matrix import matrix
 from remit.http.rate import Rates
 from remit.http.reachable import reaching_this_machine
-from remit.http.runs import Runs
+from remit.http.runs import Runs, fit
 from remit.http.sessions import SessionShelf
 from remit.http.signoffs import SignoffDesk
+from remit.http.standing import StandingDesk
 from remit.http.streams import STREAM, Streamed
 from remit.http.tokens import Tokens
 from remit.state.store import State
@@ -91,13 +92,13 @@ class App:
         self._agents = Agents(deployment, agent)
         self._runs = Runs(self._agents, rates)
         self._desk = SignoffDesk(self._state)
+        self._standing = StandingDesk(self._state, deployment)
         self._shelf = SessionShelf(self._state, deployment.principal)
         self._gate = Gate(
             person=deployment.principal,
             identify=identify,
-            tokens=tokens or Tokens(deployment.state_folder),
+            tokens=(tokens or Tokens(deployment.state_folder)).over(self._state),
             own_tokens=tokens is not None,
-            approver_of=self._state.approver_of,
             failures=Failures(self._record_failure, rates),
             rates=rates,
             origins=origins,
@@ -133,6 +134,10 @@ class App:
                 post("/signoffs/decisions", self._decide_all, "approver"),
                 get("/signoffs/{id}", self._show_signoff, None),
                 post("/signoffs/{id}/decision", self._decide, "approver"),
+                post("/signoffs/{id}/edit", self._edit, "approver"),
+                post("/signoffs/{id}/revoke", self._revoke, "approver"),
+                get("/standing", self._list_standing, None),
+                post("/standing/{id}/revoke", self._revoke_standing, "approver"),
                 post("/runs", self._run, "user"),
                 get("/sessions", self._list_sessions, "user"),
                 get("/sessions/{id}", self._show_session, "user"),
@@ -167,8 +172,7 @@ class App:
         return answer({"status": "ok", "version": __version__})
 
     async def _list_signoffs(self, request: Request, who: Identity) -> Response:
-        everything = request.query_params.get("all", "0") not in ("", "0", "false")
-        return answer(await asyncio.to_thread(self._desk.list, who, everything=everything))
+        return answer(await asyncio.to_thread(self._desk.list, who, everything=_all(request)))
 
     async def _show_signoff(self, request: Request, who: Identity) -> Response:
         return answer(await asyncio.to_thread(self._desk.show, request.path_params["id"], who))
@@ -176,6 +180,20 @@ class App:
     async def _decide(self, request: Request, who: Identity) -> Response:
         body, able = await read(request, DecisionBody), await self._able(who)
         return answer(await asyncio.to_thread(self._desk.decide, request.path_params["id"], body, who, able=able))
+
+    async def _edit(self, request: Request, who: Identity) -> Response:
+        body, able = await read(request, EditBody), await self._able(who)
+        id_, deployment = request.path_params["id"], self._deployment
+        return answer(await asyncio.to_thread(self._desk.edit, id_, body, who, deployment, able=able))
+
+    async def _revoke(self, request: Request, who: Identity) -> Response:
+        return answer(await asyncio.to_thread(self._desk.revoke, request.path_params["id"], who))
+
+    async def _list_standing(self, request: Request, who: Identity) -> Response:
+        return answer(await asyncio.to_thread(self._standing.list, who, everything=_all(request)))
+
+    async def _revoke_standing(self, request: Request, who: Identity) -> Response:
+        return answer(await asyncio.to_thread(self._standing.revoke, request.path_params["id"], who))
 
     async def _decide_all(self, request: Request, who: Identity) -> Response:
         body, able = await read(request, DecisionsBody), await self._able(who)
@@ -187,7 +205,8 @@ class App:
             await asyncio.to_thread(self._shelf.find, body.session, who)
 
         async def work(agent: Agent, listen: Listen) -> RunResult:
-            return await agent.arun(body.question, session=body.session, on_event=listen)
+            fit(agent, body.asked)
+            return await agent.arun(body.question, session=body.session, on_event=listen, **body.asked)
 
         return await self._answered(request, who, work)
 
@@ -195,7 +214,7 @@ class App:
         found = await asyncio.to_thread(self._shelf.find, request.path_params["id"], who)
 
         async def work(agent: Agent, listen: Listen) -> RunResult:
-            return await agent.aresume(found.id, on_event=listen)
+            return await agent.aresume(agent.state.root_of(found.id), on_event=listen)
 
         return await self._answered(request, who, work)
 
@@ -226,6 +245,10 @@ class App:
 
     def _record_failure(self, body: dict[str, Any]) -> None:
         self._state.append(EVENT, body=body, who="", durable=False)
+
+
+def _all(request: Request) -> bool:
+    return request.query_params.get("all", "0") not in ("", "0", "false")
 
 
 def _refused(_: Request, error: Exception) -> Response:

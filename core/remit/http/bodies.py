@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+import difflib
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from remit.http.answers import Refused
+from remit.loop.terms import Asked
 
 LARGEST = 256 * 1024
 """Bytes of a body."""
 
 _MOST_DECISIONS = 100
 
+_LONGEST_PATH = 200
+"""Characters of the path to a field that are repeated."""
+
 Text = Annotated[str, StringConstraints(max_length=100_000)]
 Short = Annotated[str, StringConstraints(max_length=2_000)]
+Name = Annotated[str, StringConstraints(max_length=256)]
 Id = Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{6,64}\z")]
 Digest = Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\z")]
 Session = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}\z")]
@@ -28,18 +34,65 @@ class Body(BaseModel):
 
 
 class RunBody(Body):
-    """`POST /runs`: a question, in a session of one's own or in a new one."""
+    """`POST /runs`: a question, in a session of one's own or in a new one, and the terms of the run, which only narrow.
+
+    What they mean is in `remit.loop.terms`. Attached texts, and a question that is not in the person's own words, never
+    name a target of a call.
+    """
 
     question: Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1)]
     session: Session | None = None
+    skills: tuple[Name, ...] | None = None
+    without: tuple[Name, ...] = ()
+    required: tuple[Name, ...] = ()
+    first: Name = "auto"
+    answer_schema: dict[str, Any] | None = None
+    attached: tuple[Text, ...] = ()
+    own_words: bool = True
+    max_steps: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    grant: tuple[Name, ...] | None = None
+    withdraw: bool = False
+
+    @property
+    def asked(self) -> Asked:
+        """The terms of the run, as an agent takes them."""
+        return Asked(
+            skills=self.skills,
+            without=self.without,
+            required=self.required,
+            first=self.first,
+            answer_type=self.answer_schema,
+            attached=self.attached,
+            own_words=self.own_words,
+            max_steps=self.max_steps,
+            grant=self.grant,
+            withdraw=self.withdraw,
+        )
+
+
+class StandingBody(Body):
+    """What a standing answer covers: so many calls, for so long, with these arguments the same (null: the targets)."""
+
+    uses: int = 10
+    lasts: Annotated[str, StringConstraints(max_length=16)] = "7d"
+    fixed: tuple[Name, ...] | None = None
 
 
 class DecisionBody(Body):
     """`POST /signoffs/{id}/decision`: the answer, for the digest that was shown."""
 
     digest: Digest
-    answer: Literal["once", "session", "deny", "stop"]
+    answer: Literal["once", "session", "standing", "deny", "stop"]
     reason: Short = ""
+    standing: StandingBody | None = None
+
+
+class EditBody(Body):
+    """`POST /signoffs/{id}/edit`: other arguments, all of them, in the place of those that were shown."""
+
+    digest: Digest
+    arguments: dict[str, Any]
+    preview: bool = False
 
 
 class NamedDecision(DecisionBody):
@@ -69,7 +122,7 @@ async def read(request: Request, form: type[B]) -> B:
     try:
         body = form.model_validate_json(await _bytes(request))
     except ValidationError as error:
-        raise Refused(400, f"the body does not fit: {_words(error)}", remedy="see docs/http.md") from None
+        raise Refused(400, f"the body does not fit: {_words(error, form)}", remedy="see docs/http.md") from None
     if isinstance(body, DecisionsBody) and not 1 <= len(body.decisions) <= _MOST_DECISIONS:
         raise Refused(400, f"decisions: between 1 and {_MOST_DECISIONS} at once", remedy="send them in parts")
     return body
@@ -88,8 +141,29 @@ async def _bytes(request: Request) -> bytes:
     return b"".join(parts)
 
 
-def _words(error: ValidationError) -> str:
+def _words(error: ValidationError, form: type[Body]) -> str:
     """Say what is wrong without repeating what was sent."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    shown = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if one["loc"] else one["msg"] for one in found[:5]]
-    return "; ".join(shown)
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:5]
+    said = [_unknown(one["loc"], form) if one["type"] == "extra_forbidden" else one["msg"] for one in found]
+    paths = (".".join(map(str, one["loc"]))[:_LONGEST_PATH] for one in found)
+    return "; ".join(f"{path}: {words}" if path else words for path, words in zip(paths, said, strict=True))
+
+
+def _unknown(where: tuple[int | str, ...], form: type[Body]) -> str:
+    """Say that there is no such field, and which one was meant."""
+    model: type[BaseModel] = form
+    for step in where[:-1]:
+        field = model.model_fields.get(str(step))
+        model = _form_of(field.annotation) if field is not None else model
+    close = difflib.get_close_matches(str(where[-1])[:80], model.model_fields, n=1, cutoff=0.5)
+    return "there is no such field; " + (
+        f"did you mean {close[0]}?" if close else f"known: {', '.join(model.model_fields)}"
+    )
+
+
+def _form_of(annotation: Any) -> type[BaseModel]:
+    """Return the form in the type of a field."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (one for one in get_args(annotation) if one is not Ellipsis and one is not type(None))
+    return next((_form_of(one) for one in inner), Body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -14,7 +14,8 @@ from remit.http.identity import Identify, Identity, Role, as_identity
 from remit.http.rate import Buckets, Rates, is_loopback, network_of
 from remit.http.tokens import Tokens
 
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_FORWARDED = ("forwarded", "x-real-ip", "via", "x-client-ip", "true-client-ip", "cf-connecting-ip")
+_FORWARDED_BY = "x-forwarded-"
 
 _TOKEN_NEEDED = Refused(
     401,
@@ -39,7 +40,6 @@ class Gate:
         identify: Identify | None,
         tokens: Tokens,
         own_tokens: bool,
-        approver_of: Callable[[str], str | None],
         failures: Failures,
         rates: Rates,
         origins: Sequence[str] = (),
@@ -51,7 +51,6 @@ class Gate:
             identify: of the embedding program.
             tokens: of the deployment.
             own_tokens: tokens count beside `identify`, too.
-            approver_of: tells whose token of `remit signoff people` it is; wherever tokens count, that does, too.
             failures: counts and records failed identifications.
             rates: how much is taken from whom.
             origins: other origins whose pages may ask (`https://desk.example`); they still cannot read answers
@@ -62,7 +61,6 @@ class Gate:
         self._tokens = tokens
         self._count_tokens = own_tokens or identify is None
         self._need_token = self._count_tokens and tokens.exist()
-        self._approver_of = approver_of
         self._failures = failures
         self._origins = frozenset(origins)
         self._addresses = Buckets(a_minute=rates.requests, burst=rates.burst)
@@ -117,10 +115,7 @@ class Gate:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if not self._count_tokens or scheme.lower() != "bearer" or not token.strip():
             return None
-        found = self._tokens.holder(token.strip())
-        if found is None and (approver := self._approver_of(token.strip())) is not None:
-            return Identity(name=approver, roles=frozenset({"approver"}))
-        return found
+        return self._tokens.holder(token.strip())
 
     def _require_origin(self, request: Request) -> None:
         """Refuse what a page of another origin sends; programs that are no browser say nothing of it."""
@@ -141,7 +136,7 @@ def _require_this_machine(request: Request) -> None:
     """Refuse other machines, other names (DNS rebinding) and proxies, behind which everybody looks like this one."""
     names = [value for name, value in request.scope["headers"] if name == b"host"]
     host = names[0].decode("latin-1") if len(names) == 1 else ""
-    forwarded = any(name in request.headers for name in _FORWARDED)
+    forwarded = any(name in _FORWARDED or name.startswith(_FORWARDED_BY) for name in request.headers)
     if forwarded or not is_loopback(_address(request)) or not _is_own_name(host):
         raise Refused(
             403,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from remit.state.people import BOTH, Role
+from remit_sandbox.signoff import same_person
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-Role = Literal["user", "approver"]
-"""`user`: runs the agent, for themselves. `approver`: sees and decides the sign-offs of everybody."""
-
-BOTH: frozenset[Role] = frozenset({"user", "approver"})
+__all__ = ["BOTH", "Identify", "Identity", "Role", "as_identity", "same_person"]
 
 _LONGEST = 200
 
@@ -50,12 +50,3 @@ def as_identity(found: Identity | str | None) -> Identity | None:
     if not name.strip() or len(name) > _LONGEST or any(unicodedata.category(letter)[0] == "C" for letter in name):
         raise ValueError(f"identify gave {name[:_LONGEST]!r}, which is no name")
     return identity
-
-
-def same_person(one: str, other: str) -> bool:
-    """Tell whether two names are, or could be meant to be, the same person's: `Ada` and `ada` are."""
-    return _folded(one) == _folded(other)
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from remit.errors import UsageError
+from remit.errors import SessionWaits, UsageError
 from remit.http.agents import Agents
 from remit.http.answers import Refused, answer, of_error
 from remit.http.identity import Identity
 from remit.http.rate import Rates
 from remit.loop.event_json import result_json
+from remit.loop.terms import terms_for
 
 if TYPE_CHECKING:
     from starlette.types import Receive
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from remit.agent import Agent
     from remit.loop.events import Event
     from remit.loop.outcome import RunResult
+    from remit.loop.terms import Asked
 
     Listen = Callable[[Event], None] | None
     Work = Callable[[Agent, Listen], Awaitable[RunResult]]
@@ -90,20 +92,39 @@ class Runs:
                 del self._running[who.name]
 
 
+def fit(agent: Agent, asked: Asked) -> None:
+    """Raise Refused (422) for terms that a run of this agent cannot have."""
+    try:
+        terms_for(agent.skills, **asked)
+    except UsageError as error:
+        raise Refused(422, error.message, remedy=error.remedy) from None
+
+
 def outcome(run: asyncio.Task[RunResult]) -> RunResult:
     """Return what came of a run that is over.
 
     Raises:
-        Refused: the server ended it (503), it was wrong to begin it (409), or the host failed (500).
+        Refused: the server ended it (503), it was wrong to begin it (409, 422), or the host failed (500).
     """
     if not run.done() or run.cancelled():
         raise Refused(503, "the run was ended", remedy="its session is saved: POST /sessions/{id}/resume goes on")
     error = run.exception()
+    if isinstance(error, Refused):
+        raise error
+    if isinstance(error, SessionWaits):
+        raise Refused(409, error.message, remedy=_after(error))
     if isinstance(error, UsageError):
         raise Refused(409, error.message, remedy=error.remedy)
     if error is not None:
         raise of_error(error)
     return run.result()
+
+
+def _after(waits: SessionWaits) -> str:
+    """Return what is to be sent before a session takes another question."""
+    answers = [f"POST /signoffs/{waits.requests[0]}/decision"] if waits.requests else []
+    first = ", then ".join([*answers, f"POST /sessions/{waits.session}/resume"])
+    return f'{first}; or send the question with "withdraw": true, which takes the call back'
 
 
 async def until_gone(work: asyncio.Task[Any], receive: Receive) -> None:

@@ -33,7 +33,7 @@ class SessionShelf:
     def show(self, id_: str, who: Identity) -> dict[str, Any]:
         """Return a session with its messages and what waits for sign-off in it. Raises Refused (404)."""
         found = self.find(id_, who)
-        waiting = [one.nonce for one in self._state.signoffs() if one.session == found.id]
+        waiting = [one.nonce for one in self._state.signoffs() if self._state.root_of(one.session) == found.id]
         return {
             "id": found.id,
             "status": found.status,

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from remit.errors import StateError, UsageError
+from remit.deployment.viewing import view_of
+from remit.errors import DeniedCall, StateError, UsageError
 from remit.http.answers import Refused
-from remit.http.bodies import DecisionBody, DecisionsBody, NamedDecision
+from remit.http.bodies import DecisionBody, DecisionsBody, EditBody, NamedDecision, StandingBody
 from remit.http.identity import Identity, same_person
+from remit.pipeline.covering import standing_for
+from remit.pipeline.editing import approve_edit, differences, editable, edited
+from remit.pipeline.question import changed_files
 from remit.pipeline.render import visible, visible_arguments
-from remit_sandbox.signoff import SignoffDecision
+from remit_sandbox.signoff import Answer, SignoffDecision, SignoffRequest
 
 if TYPE_CHECKING:
+    from remit.deployment.deployment import Deployment
     from remit.state.answering import StoredSignoff
+    from remit.state.standing import StandingSignoff
     from remit.state.store import State
 
 CHANNEL = "http"
@@ -54,21 +62,56 @@ class SignoffDesk:
                 for another digest or is settled (409), or it has expired (410).
         """
         asked = self._find(id_, who)
-        self._require_may(asked, body, who, able)
-        if body.digest != asked.digest:
-            raise Refused(409, "the answer is for another digest", remedy=_look(asked))
+        self._require_may(asked, body.answer, who, able)
+        _require_digest(asked, body.digest)
         _require_pending(asked)
         if body.answer not in ("deny", "stop") and (unreadable := _exactly(asked).get("unreadable")):
             raise Refused(409, unreadable, remedy='answer "deny"')
+        standing = _standing(asked, body, who)
         decision = SignoffDecision(
             answer=body.answer, digest=body.digest, reason=body.reason, by=who.name, channel=CHANNEL
         )
-        _, why_not = self._state.give_answer(asked, decision)
+        _, why_not = self._state.give_answer(asked, decision, standing=standing)
         now = self._state.signoff(asked.nonce)
         if why_not:
             _require_pending(now)
             raise Refused(409, f"it is as it was: {why_not}", remedy=_look(asked))
         return self._whole(now, who)
+
+    def edit(
+        self, id_: str, body: EditBody, who: Identity, deployment: Deployment, *, able: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Put other arguments in the place of those that were asked, approved; return the sign-off that has them.
+
+        They are checked against the locked schema and decided by the policy. With `preview` nothing is answered:
+        what would be approved is returned.
+
+        Raises:
+            Refused: as `decide`; the arguments do not fit (400), or may not be put in the place of the others (403).
+        """
+        asked = self._find(id_, who)
+        self._require_may(asked, "edit", who, able)
+        _require_digest(asked, body.digest)
+        _require_pending(asked)
+        text = json.dumps(body.arguments)
+        with _refusing(), view_of(deployment, asked.who) as view:
+            request = asked.rebuilt()
+            skill = editable(request, view.skills, view.rules)
+            found = edited(request, text, skill=skill, rules=view.rules, by=who.name)
+        if body.preview:
+            return {**exactly(found), "changed": differences(request, found)}
+        _, why_not = approve_edit(self._state, asked, found, by=who.name, channel=CHANNEL)
+        if why_not:
+            _require_pending(self._state.signoff(asked.nonce))
+            raise Refused(409, f"it is as it was: {why_not}", remedy=_look(asked))
+        return self._whole(self._state.signoff(found.nonce), who)
+
+    def revoke(self, id_: str, who: Identity) -> dict[str, Any]:
+        """Take an approval back that has not been used, and return the sign-off as it is now. Raises Refused."""
+        asked = self._find(id_, who)
+        if not self._state.withdraw_approval(asked, by=who.name):
+            raise Refused(409, f"it has no approval that could be taken back: it is {asked.state}", remedy=_look(asked))
+        return self._whole(self._state.signoff(asked.nonce), who)
 
     def decide_all(self, body: DecisionsBody, who: Identity, *, able: Sequence[str] = ()) -> dict[str, Any]:
         """Take several decisions, one after the other; each has its own outcome, like an answer of its own."""
@@ -89,13 +132,13 @@ class SignoffDesk:
             raise Refused(404, "there is no such sign-off", remedy="GET /signoffs")
         return found
 
-    def _require_may(self, asked: StoredSignoff, body: DecisionBody, who: Identity, able: Sequence[str]) -> None:
+    def _require_may(self, asked: StoredSignoff, answer: Answer, who: Identity, able: Sequence[str]) -> None:
         if "approver" not in who.roles:
             raise Refused(403, f"{who.name} may not decide", remedy="it takes the role approver")
-        if body.answer in ("deny", "stop"):
+        if answer in ("deny", "stop"):
             return
         apart = asked.request.get("verdict") != "ask"
-        if body.answer == "session" and (apart or asked.approvers > 1):
+        if answer in ("session", "standing") and (apart or asked.approvers > 1):
             raise Refused(403, "this is answered for one action only", remedy='answer "once"')
         if apart and not who.alone and same_person(asked.who, who.name):
             raise Refused(403, "whoever asks does not approve this", remedy="let another approver decide")
@@ -164,12 +207,53 @@ def _require_pending(asked: StoredSignoff) -> None:
         raise Refused(409, f"it is settled already: {asked.state}", remedy=_look(asked))
 
 
+def _require_digest(asked: StoredSignoff, digest: str) -> None:
+    if digest != asked.digest:
+        raise Refused(409, "the answer is for another digest", remedy=_look(asked))
+
+
+def _standing(asked: StoredSignoff, body: DecisionBody, who: Identity) -> StandingSignoff | None:
+    """Return the standing sign-off that comes with an answer, None for none. Raises Refused."""
+    if body.answer != "standing":
+        if body.standing is not None:
+            raise Refused(400, "standing: it belongs to the answer standing", remedy="see docs/http.md")
+        return None
+    how = body.standing or StandingBody()
+    with _refusing():
+        return standing_for(
+            asked.rebuilt(),
+            nonce=asked.nonce,
+            by=who.name,
+            channel=CHANNEL,
+            uses=how.uses,
+            lasts=how.lasts,
+            fixed=how.fixed,
+        )
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """Answer with what is wrong with an answer: it does not fit (400), may not be given (403), or comes too late."""
+    try:
+        yield
+    except UsageError as error:
+        raise Refused(400, error.message, remedy=error.remedy) from None
+    except DeniedCall as error:
+        raise Refused(403, error.message, remedy="see docs/signoff.md") from None
+    except StateError as error:
+        raise Refused(409, error.message, remedy='answer "deny"') from None
+
+
 def _exactly(asked: StoredSignoff) -> dict[str, Any]:
     """Return what would run, as the digest binds it; a request that was erased or changed shows only why not."""
     try:
-        request = asked.rebuilt()
+        return exactly(asked.rebuilt())
     except StateError as error:
         return {"unreadable": error.message}
+
+
+def exactly(request: SignoffRequest) -> dict[str, Any]:
+    """Return what would run, as a digest binds it."""
     action = request.action
     return {
         "version": action.version,
@@ -177,11 +261,14 @@ def _exactly(asked: StoredSignoff) -> dict[str, Any]:
         "shown": visible_arguments(action.arguments, frozenset(request.secret)),
         "secret": list(request.secret),
         "resolved": action.resolved,
+        "contents": action.contents,
+        "changes": changed_files(request),
         "origins": request.origins,
         "targets": list(request.targets),
         "reach": request.reach,
         "step": request.step,
         "asked_by": request.asked_by,
+        "agents": list(request.agents),
         "edits": request.edits,
     }
 

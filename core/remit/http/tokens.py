@@ -1,48 +1,23 @@
-"""Tokens of `remit serve`: only their hashes are kept, a private file each, in the state folder."""
+"""Tokens of a deployment, for who asks over HTTP: the same that `remit signoff` knows."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-import os
 import re
-import secrets
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, get_args
 
-from remit.errors import StateError, UsageError
-from remit.http.identity import BOTH, Identity, Role
-from remit.state_folder import private_folder, write_private
+from remit.errors import UsageError
+from remit.http.identity import Identity
+from remit.pipeline.terminal import person
+from remit.state.people import BOTH, Role, Token
+from remit.state.store import State
 
 TokenRole = Literal["user", "approver", "both"]
 """What is chosen when a token is made."""
 
-PREFIX = "remit_"
-"""What every token begins with, so that a scanner for secrets finds one that leaked."""
-
-_FOLDER = "http-tokens"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
-_BYTES = 32
-
-
-@dataclass(frozen=True, kw_only=True)
-class Token:
-    """A token as it is kept.
-
-    Attributes:
-        name: of the person that it stands for.
-        roles: what they may do.
-        created: seconds since 1970.
-        hash: SHA-256 of the token, hexadecimal. It has 256 random bits: there is nothing to guess.
-    """
-
-    name: str
-    roles: frozenset[Role]
-    created: float
-    hash: str
 
 
 class Tokens:
@@ -50,7 +25,16 @@ class Tokens:
 
     def __init__(self, state_folder: Path) -> None:
         """Name the deployment's state folder (`deployment.state_folder`)."""
-        self._folder = state_folder / _FOLDER
+        self._folder = state_folder
+        self._state: State | None = None
+
+    def over(self, state: State) -> Tokens:
+        """Return these tokens, read through a state that is open and stays so; others when it is another's."""
+        if state.database.path.parent != self._folder:
+            return self
+        found = Tokens(self._folder)
+        found._state = state
+        return found
 
     def add(self, name: str, role: TokenRole = "both") -> str:
         """Make a token for a person and return it; it cannot be shown again.
@@ -59,81 +43,51 @@ class Tokens:
             UsageError: the name is none, or has a token already.
             StateError: it cannot be kept.
         """
-        path = self._path(name)
-        if path.exists() or any(name.casefold() == token.name.casefold() for token in self.kept()):
-            raise UsageError(f"{name} has a token already", remedy=f"remit serve token remove {name}")
-        token = PREFIX + secrets.token_urlsafe(_BYTES)
-        kept = {"name": name, "roles": sorted(_roles(role)), "created": time.time(), "hash": _hashed(token)}
-        try:
-            private_folder(self._folder)
-            write_private(path, json.dumps(kept).encode())
-        except OSError as error:
-            raise self._unusable(error) from error
-        return token
+        self._require_name(name)
+        with self._opened() as state:
+            return state.add_token(name, by=person(), roles=_roles(role), in_place=False)
 
     def remove(self, name: str) -> bool:
         """Make a person's token worthless from now on; say whether there was one.
 
         Raises:
-            UsageError: the name is none.
             StateError: it cannot be removed.
         """
-        try:
-            self._path(name).unlink()
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise self._unusable(error) from error
-        return True
+        with self._opened() as state:
+            return state.remove_token(name, by=person())
 
     def kept(self) -> tuple[Token, ...]:
-        """Return the tokens, sorted by name; a damaged one is left out, and admits nobody.
-
-        Raises:
-            StateError: they cannot be read.
-        """
-        return tuple(token for path in self._paths() if (token := _read(path)) is not None)
+        """Return the tokens, sorted by name; a damaged one is left out, and admits nobody. Raises StateError."""
+        with self._opened() as state:
+            return state.tokens()
 
     def exist(self) -> bool:
         """Tell whether there is a token, even a damaged one. Raises StateError."""
-        return bool(self._paths())
+        with self._opened() as state:
+            return state.tokens_exist()
 
     def holder(self, given: str) -> Identity | None:
-        """Return whose token was given; None for nobody's. The comparison tells nothing by its time.
+        """Return whose token was given; None for nobody's. Raises StateError."""
+        with self._opened() as state:
+            found = state.token_holder(given) if given else None
+        return None if found is None else Identity(name=found.name, roles=found.roles)
 
-        Raises:
-            StateError: they cannot be read.
-        """
-        hashed, found = _hashed(given), None
-        for token in self.kept():
-            if hmac.compare_digest(token.hash, hashed):
-                found = Identity(name=token.name, roles=token.roles)
-        return found
+    def take_over(self) -> tuple[str, ...]:
+        """Move tokens from files of an earlier Remit into the state; return whose. Raises StateError."""
+        with self._opened() as state:
+            return state.take_over_tokens()
 
-    def _paths(self) -> list[Path]:
-        try:
-            return sorted(self._folder / name for name in os.listdir(self._folder) if name.endswith(".json"))
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise self._unusable(error) from error
+    @contextmanager
+    def _opened(self) -> Iterator[State]:
+        if self._state is not None:
+            yield self._state
+            return
+        with State(self._folder) as state:
+            yield state
 
-    def _path(self, name: str) -> Path:
+    def _require_name(self, name: str) -> None:
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name[:100]!r} is no name for a token: write letters, digits and _ . @ + -")
-        return self._folder / f"{name}.json"
-
-    def _unusable(self, error: OSError) -> StateError:
-        return StateError(f"{self._folder} cannot be used: {error.strerror or error}", remedy="make it yours alone")
-
-
-def _read(path: Path) -> Token | None:
-    try:
-        kept = json.loads(path.read_bytes())
-        roles = frozenset(role for role in get_args(Role) if role in kept["roles"])
-        return Token(name=path.stem, roles=roles, created=float(kept["created"]), hash=str(kept["hash"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
 
 
 def _roles(role: TokenRole) -> frozenset[Role]:
@@ -142,7 +96,3 @@ def _roles(role: TokenRole) -> frozenset[Role]:
     if role not in get_args(Role):
         raise UsageError(f"there is no role {role!r}", remedy="user, approver or both")
     return frozenset({role})
-
-
-def _hashed(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

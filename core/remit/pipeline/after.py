@@ -52,11 +52,13 @@ async def follow_up(attempt: Attempt, ran: Ran, run: Callable[[Call], Awaitable[
         attempt.notes.append(f"{len(ran.follow_ups)} follow-up calls were asked for; {MOST} were made")
     results = []
     for number, wanted in enumerate(ran.follow_ups[:MOST], start=1):
-        results.append(await _one(attempt, wanted, number, run))
+        results.append(await _one(attempt, wanted, number, ran.labels, run))
     return tuple(results)
 
 
-async def _one(attempt: Attempt, wanted: FollowUp, number: int, run: Callable[[Call], Awaitable[Result]]) -> Result:
+async def _one(
+    attempt: Attempt, wanted: FollowUp, number: int, labels: frozenset[str], run: Callable[[Call], Awaitable[Result]]
+) -> Result:
     call = Call(
         id=f"{attempt.call.id}.{number}",
         skill=_full(attempt.known.pack, wanted.skill),
@@ -66,6 +68,7 @@ async def _one(attempt: Attempt, wanted: FollowUp, number: int, run: Callable[[C
         asked_by="pack",
         parent=attempt.call.id,
         ledger=attempt.call.ledger,
+        labels=labels,
     )
     if not call.skill.startswith((f"{attempt.known.pack}.", f"{attempt.known.pack}__")):
         return _foreign(attempt, call)

@@ -6,20 +6,24 @@ import time
 from typing import Literal
 
 from remit.pipeline.attempt import Attempt
+from remit.pipeline.file_changes import file_changes
+from remit.pipeline.present import contents
 from remit.pipeline.resources import resolved
 from remit.policy.decide import approvers
 from remit_sandbox.signoff import Action, SignoffRequest
 
 
-def action_of(attempt: Attempt) -> Action:
-    """Return what would run now, as an approval binds it."""
+def action_of(attempt: Attempt, *, with_contents: bool = True) -> Action:
+    """Return what would run now, as an approval binds it; without what files hold where nobody is asked about it."""
     skill, around = attempt.known, attempt.around
+    places = resolved(skill, attempt.arguments.value)
     return Action(
         skill=skill.full,
         version=skill.version,
         skill_hash=skill.hash,
         arguments=attempt.arguments.value,
-        resolved=resolved(skill, attempt.arguments.value),
+        resolved=places,
+        contents=contents(skill, places) if with_contents else {},
         session=attempt.call.session,
         principal=around.principal,
         policy=around.rules.digest,
@@ -54,8 +58,10 @@ def request_of(attempt: Attempt, action: Action, seconds: float) -> SignoffReque
         secret=tuple(sorted(skill.secret_arguments)),
         step=attempt.call.step,
         asked_by=attempt.call.asked_by,
+        agents=attempt.around.agents,
         origins=dict(decision.origins),
         approvers=people_needed(attempt),
+        changes=file_changes(skill, action.arguments, action.resolved, action.contents),
     )
 
 
@@ -74,4 +80,4 @@ def about(request: SignoffRequest) -> dict[str, object]:
 
 def about_sealed(request: SignoffRequest) -> dict[str, object]:
     """Return what `signoff.asked` says until it is erased."""
-    return {"resolved": request.action.resolved}
+    return {"resolved": request.action.resolved, "contents": request.action.contents}

@@ -19,7 +19,7 @@ from remit.state.switches import Switches
 from remit.telemetry.telemetry import OFF, Telemetry
 from remit.trace import trace_id, traceparent
 from remit.values import Call, Decision, ReadOnly, Result
-from remit_sandbox.signoff import SignoffDecision, SignoffRequest
+from remit_sandbox.signoff import Edit, SignoffDecision, SignoffRequest
 
 if TYPE_CHECKING:
     import asyncio
@@ -43,11 +43,22 @@ PARKED_SECONDS = 7 * 86_400.0
 """Seconds that a parked request waits for its answer."""
 
 
-class Approver(Protocol):
-    """Who is asked. A channel that the agent's tools cannot reach says so with `apart = True`."""
+QuestionKind = Literal["call", "grants"]
+"""`call`: one exact call. `grants`: which skills a session has; its arguments are their names."""
 
-    async def ask(self, request: SignoffRequest) -> SignoffDecision:
-        """Show the request to a person and return the answer, for `request.digest`."""
+
+class Approver(Protocol):
+    """Who is asked. A channel that the agent's tools cannot reach says so with `apart = True`.
+
+    One that cannot put every kind of question before a person says which it can, with `shows` (a set of
+    `QuestionKind`); what it cannot show is refused at once.
+    """
+
+    async def ask(self, request: SignoffRequest) -> SignoffDecision | Edit:
+        """Show the request to a person and return the answer, for `request.digest`.
+
+        After an `Edit` it is asked again: with the call as it was edited, or with a `remark` why that cannot be.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +75,7 @@ class Surroundings:
         unattended: what happens to a call that needs a person when nobody is there.
         principal: for whom calls are made.
         agent: name of the agent.
+        agents: who asked whom, the agent itself first; empty for one that a person asked.
         read_only: see `remit.values.ReadOnly`.
         yes_to_writes: the person said yes to every write beforehand.
         cap: characters of a result that the model reads.
@@ -84,6 +96,7 @@ class Surroundings:
     unattended: Literal["park", "deny"] = "park"
     principal: str = "person"
     agent: str = ""
+    agents: tuple[str, ...] = ()
     read_only: ReadOnly = False
     yes_to_writes: bool = False
     cap: int = CAP
@@ -103,6 +116,7 @@ class Surroundings:
         return Scene(
             interactive=self.approver is not None,
             agent=self.agent,
+            above=self.agents[1:],
             asked_by=call.asked_by,
             read_only=bool(self.read_only),
             yes_to_writes=self.yes_to_writes,

@@ -15,10 +15,12 @@ _LONGEST = 1024 * 1024
 def cached(attempt: Attempt) -> Ran | None:
     """Return the kept result of the same call, with the labels that it had, or None.
 
+    A call that a person approved runs: an approval that nothing used would be left for another call.
+
     Raises:
         StateError: it cannot be read.
     """
-    if not _may_cache(attempt.known):
+    if attempt.request is not None or not _may_cache(attempt.known):
         return None
     found = attempt.around.state.cache_get(_key(attempt))
     return None if found is None else Ran(text=found.text, labels=found.labels, cached=True)

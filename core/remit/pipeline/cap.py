@@ -14,6 +14,9 @@ from remit.skills import READ_RESULT
 from remit.values import Result
 
 TEXT = "text/plain; charset=utf-8"
+CUT_HERE = "\n[... cut here;"
+"""What marks a text that is cut because it is too long for the model."""
+
 _TAIL = 0.2
 
 
@@ -26,7 +29,7 @@ def cap(attempt: Attempt, ran: Ran, follow_ups: tuple[Result, ...]) -> Result:
     Raises:
         StateError: the whole cannot be kept.
     """
-    labels = _labels(attempt, ran)
+    labels = _labels(attempt, ran).union(*(one.labels for one in follow_ups))
     blobs: list[Blob] = []
 
     def put(data: bytes, media_type: str) -> str:
@@ -38,7 +41,7 @@ def cap(attempt: Attempt, ran: Ran, follow_ups: tuple[Result, ...]) -> Result:
         whole, shown = _texts(attempt, value)
     except (Unreadable, RecursionError) as error:
         return outcome.failed(attempt, f"{attempt.name} gave a result that is no JSON: {error}")
-    about = _about(follow_ups)
+    about = about_follow_ups(follow_ups)
     room = attempt.around.cap - len(about)
     handle = None
     if shown != whole or len(shown) > room:
@@ -101,10 +104,11 @@ def _cut(shown: str, whole: str, room: int, handle: str | None, redactor: Redact
     if shown != whole:
         mark = f"\n[... these are some fields of a result of {len(whole)} characters; {where} ...]"
         return shown + mark if len(shown) + len(mark) <= room else cut(shown, room, mark, redactor.spans(shown))
-    mark = f"\n[... cut here; the result has {len(whole)} characters; {where} ...]\n"
+    mark = f"{CUT_HERE} the result has {len(whole)} characters; {where} ...]\n"
     return cut(shown, room, mark, redactor.spans(shown))
 
 
-def _about(follow_ups: tuple[Result, ...]) -> str:
+def about_follow_ups(follow_ups: tuple[Result, ...]) -> str:
+    """Return what the model reads of calls that the pack asked for, one line each."""
     lines = [f"\n[follow-up {result.skill}: {result.status}] {result.text[:200]}" for result in follow_ups]
     return "".join(lines)

@@ -18,6 +18,7 @@ from remit.pipeline.after import run_hook
 from remit.pipeline.attempt import Attempt, Ran
 from remit.pipeline.convert import cannot_start, host_faults, unusable
 from remit.pipeline.denials import note_denied, note_start, notes, told
+from remit.pipeline.hosted import run_hosted
 from remit.pipeline.start import start
 from remit.pipeline.switched import ended_when_off
 from remit.trace import traceparent
@@ -47,10 +48,12 @@ async def execute(attempt: Attempt) -> Ran | Result:
         EnforcementError: this machine cannot confine the skill as the deployment demands.
     """
     skill = attempt.known
-    if skill.function is None:
+    if skill.function is None and skill.hosted is None:
         return await _in_cell(attempt)
     attempt.enforcement = dict(IN_PROCESS)
     stopped = await start(attempt)
+    if stopped is None and skill.hosted is not None:
+        return await run_hosted(attempt, skill.hosted)
     return _outcome(attempt, await _in_process(attempt)) if stopped is None else stopped
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from remit_sandbox.inside.context import Context
 
 _HEADER = 120
+_TEXTS = frozenset({"application/json", "application/x-ndjson", "application/xml", "application/yaml"})
 
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -66,7 +67,7 @@ def read_page(state: State, handle: str, page: int, *, session: str, cap: int = 
     blob = state.get_blob(handle, session=session)
     if blob is None:
         raise ValueError("this session has no result with this handle")
-    if not blob.media_type.startswith("text/"):
+    if not _is_text(blob.media_type):
         raise ValueError(f"it is {blob.media_type} of {len(blob.data)} bytes and cannot be read as text")
     text = blob.data.decode("utf-8", "replace")
     size = max(1, cap - _HEADER)
@@ -75,3 +76,8 @@ def read_page(state: State, handle: str, page: int, *, session: str, cap: int = 
         raise ValueError(f"there are {pages} pages")
     part = text[(page - 1) * size : page * size]
     return f"[page {page} of {pages} of {handle}, {len(text)} characters in all]\n{part}"
+
+
+def _is_text(media_type: str) -> bool:
+    kind = media_type.partition(";")[0].strip().lower()
+    return kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))

@@ -59,6 +59,7 @@ class Notifier:
             "approvers": request.approvers,
             "session": action.session,
             "principal": action.principal,
+            **({"agents": list(request.agents)} if request.agents else {}),
         }
         if self.arguments:
             shown = {n: _HIDDEN if n in request.secret else value for n, value in action.arguments.items()}

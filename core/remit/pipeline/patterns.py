@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from remit.errors import PolicyError
 
@@ -20,8 +21,14 @@ LITERALS = frozenset({"true", "false", "null", "none"})
 _WORDS = (
     r"api[_-]?key|access[_-]?key|secret|passw(?:or)?d|passphrase|token(?!s)|authorization|credential|private[_-]?key"
 )
-SECRET_NAME = re.compile(_WORDS, re.IGNORECASE)
-"""Names of fields whose text is a secret."""
+_SECRET_NAME = re.compile(_WORDS, re.IGNORECASE)
+
+
+@lru_cache(maxsize=2048)
+def is_secret_name(name: str) -> bool:
+    """Tell whether the text of a field of this name is a secret."""
+    return _SECRET_NAME.search(name) is not None
+
 
 _HINTS = (
     *("bearer", "basic ", "key", "secret", "passw", "passphrase", "token", "authorization", "credential"),
@@ -55,13 +62,21 @@ _PHONE = re.compile(r"[+(\d](?<![\w.+-][+(\d])(?:(?<=\d)|\(?\d)(?:[ ()/.-]{0,2}\
 
 def find_keys(text: str) -> Iterator[Span]:
     """Yield where bearer and API keys, passwords, tokens and private keys stand."""
-    lower = text.lower()
-    if any(hint in lower for hint in _HINTS):
+    if _hints(text):
         for pattern in (_NAMED, _KNOWN, _USERINFO):
             yield from (found.span(1) for found in pattern.finditer(text) if _may_be_key(found[1]))
         yield from (found.span(1) for found in _BEARER.finditer(text) if MIXED.search(found[1]))
     if "PRIVATE KEY" in text:
         yield from (found.span(1) for found in _PEM.finditer(text))
+
+
+def _hints(text: str) -> bool:
+    """Tell whether a text may hold a key at all; a plain loop, for this is asked of everything that is stored."""
+    lower = text.lower()
+    for hint in _HINTS:  # noqa: SIM110
+        if hint in lower:
+            return True
+    return False
 
 
 def _may_be_key(value: str) -> bool:

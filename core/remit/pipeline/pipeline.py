@@ -17,6 +17,7 @@ from remit.pipeline.decide import decide
 from remit.pipeline.doubts import in_doubt
 from remit.pipeline.events import PipelineEvent
 from remit.pipeline.execute import execute
+from remit.pipeline.file_labels import with_labels_of_files, written_with_labels
 from remit.pipeline.host_skills import host_skills
 from remit.pipeline.notify import Notifier
 from remit.pipeline.record import record
@@ -57,6 +58,7 @@ class Pipeline:
         unattended: Literal["park", "deny"] = "park",
         principal: str = "person",
         agent: str = "",
+        agents: tuple[str, ...] = (),
         read_only: ReadOnly = False,
         yes_to_writes: bool = False,
         cap: int = CAP,
@@ -78,6 +80,7 @@ class Pipeline:
             unattended: what happens to a call that needs a person when nobody is there.
             principal: for whom calls are made.
             agent: name of the agent, for rules.
+            agents: who asked whom, the agent itself first; empty for one that a person asked.
             read_only: hide every skill that does more than read.
             yes_to_writes: the person agreed to writes beforehand; counts where the deployment says
                 `allow_yes`, and never for impact.
@@ -100,6 +103,7 @@ class Pipeline:
             unattended=unattended,
             principal=principal,
             agent=agent,
+            agents=agents,
             read_only=read_only,
             yes_to_writes=yes_to_writes,
             cap=cap,
@@ -201,9 +205,11 @@ class Pipeline:
             ended = await gate(attempt)
             if ended is not None:
                 return ended
-        ran = cache.cached(attempt) or await execute(attempt)
+        with written_with_labels(attempt):
+            ran = cache.cached(attempt) or await execute(attempt)
         if isinstance(ran, Result):
-            return ran
+            return with_labels_of_files(attempt, ran)
+        ran = with_labels_of_files(attempt, ran)
         follow_ups = await follow_up(attempt, ran, self.call)
         result = capped(attempt, ran, follow_ups)
         if result.status == "ok":

@@ -43,6 +43,8 @@ def _body(attempt: Attempt, result: Result) -> dict[str, Any]:
         "enforcement": result.enforcement,
         "follow_ups": [one.call for one in result.follow_ups],
         "size": len(result.text),
+        "structured": isinstance(result.value, (dict, list)),
+        **({"stop": True} if result.stop else {}),
     }
 
 

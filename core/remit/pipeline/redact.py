@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from remit.errors import PolicyError
-from remit.pipeline.patterns import KINDS, MIXED, SECRET_NAME, Finder, shape_finder
+from remit.pipeline.patterns import KINDS, MIXED, Finder, is_secret_name, shape_finder
 
 if TYPE_CHECKING:
     from remit.pipeline.attempt import Attempt
@@ -25,6 +26,8 @@ _LONGEST_JSON = 1024 * 1024
 _DEEPEST = 100
 _LONGEST_KEY = 1_000
 _MOST_KEYS = 200
+_SHORT = 100
+_MOST_CLEAN = 2_000
 
 
 class Redactor:
@@ -32,7 +35,7 @@ class Redactor:
 
     What a skill gets and what the model reads in the running conversation is not changed: only what is
     stored. A redacted text is redacted already: doing it again changes nothing. What was recognised as a key once
-    is hidden wherever it comes again, also without the words that gave it away.
+    is hidden wherever it comes again, also without the words that gave it away. May be used from several threads.
     """
 
     def __init__(
@@ -62,13 +65,33 @@ class Redactor:
         )
         self._keys = "key" in kinds
         self._known: dict[str, None] = {}
+        self._clean: set[str] = set()
+        self._learnt = 0
+        self._lock = threading.Lock()
 
     def text(self, text: str) -> str:
         """Return `text` without what is hidden; where it is JSON, fields are hidden in it, too."""
-        if self._everywhere:
-            text = self._json(text)
-        found = self.spans(text)
-        return _replaced(text, found) if found else text
+        if text in self._clean:
+            return text
+        learnt = self._learnt
+        hidden = self._json(text) if self._everywhere else text
+        found = self.spans(hidden)
+        if found:
+            return _replaced(hidden, found)
+        if len(text) <= _SHORT and hidden == text:
+            self._remember(text, learnt)
+        return hidden
+
+    def _remember(self, text: str, learnt: int) -> None:
+        """Remember a short text that holds nothing to hide: names, verdicts and reasons come again and again.
+
+        Not where a key was learnt while it was looked through, which may stand in it.
+        """
+        with self._lock:
+            if len(self._clean) >= _MOST_CLEAN:
+                self._clean.clear()
+            if learnt == self._learnt:
+                self._clean.add(text)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Return start, end and kind of everything to hide in `text`; a cut must not go through one of them."""
@@ -76,7 +99,7 @@ class Redactor:
         for start, end, kind in found:
             if kind == "key":
                 self._learn(text[start:end])
-        for value in self._known:
+        for value in tuple(self._known):
             at = text.find(value)
             while at >= 0:
                 found.append((at, at + len(value), "key"))
@@ -87,9 +110,12 @@ class Redactor:
         """Remember a key, so that it is known again without the words around it; not what could be a word."""
         if value in self._known or not 8 <= len(value) <= _LONGEST_KEY or not MIXED.search(value):
             return
-        if len(self._known) >= _MOST_KEYS:
-            self._known.pop(next(iter(self._known)))
-        self._known[value] = None
+        with self._lock:
+            if len(self._known) >= _MOST_KEYS:
+                self._known.pop(next(iter(self._known)))
+            self._known[value] = None
+            self._learnt += 1
+            self._clean.clear()
 
     def value(self, value: Any, *, depth: int = 0) -> Any:
         """Return plain JSON data without what is hidden."""
@@ -119,7 +145,7 @@ class Redactor:
         if isinstance(name, str) and value not in (None, "", HIDDEN):
             if name.casefold() in self._everywhere:
                 return _mark("field")
-            if self._keys and isinstance(value, str) and len(value) >= 4 and SECRET_NAME.search(name[:200]):
+            if self._keys and isinstance(value, str) and len(value) >= 4 and is_secret_name(name[:200]):
                 if value.startswith("[redacted"):
                     return value
                 self._learn(value)
@@ -171,6 +197,7 @@ def proposed_body(attempt: Attempt) -> dict[str, Any]:
         "parent": call.parent,
         "principal": attempt.around.principal,
         "agent": attempt.around.agent,
+        **({"agents": list(attempt.around.agents)} if attempt.around.agents else {}),
         "repaired": call.repaired,
     }
 

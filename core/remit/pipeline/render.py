@@ -61,7 +61,7 @@ def _shown(letter: str, lines: bool, *, may_mark: bool) -> str:
     category = unicodedata.category(letter)
     plain = category[0] in _PLAIN and letter not in _TROUBLE and not _tag(letter)
     mark = may_mark and category in ("Mn", "Mc") and letter not in _TROUBLE and not _selector(letter)
-    return letter if plain or mark else _escape(letter)
+    return letter if plain or mark else escape(letter)
 
 
 def _tag(letter: str) -> bool:
@@ -72,7 +72,8 @@ def _selector(letter: str) -> bool:
     return "\ufe00" <= letter <= "\ufe0f"
 
 
-def _escape(letter: str) -> str:
+def escape(letter: str) -> str:
+    """Return one character as an escape of JSON or Python: `\\n`, `\\u202e`."""
     number = ord(letter)
     if letter in "\n\r\t":
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[letter]

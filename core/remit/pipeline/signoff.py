@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 from remit.pipeline import outcome
 from remit.pipeline.asking import about, about_sealed, action_of, people_needed, request_of
-from remit.pipeline.attempt import PARKED_SECONDS, SIGNOFF_SECONDS, Approver, Attempt
+from remit.pipeline.attempt import PARKED_SECONDS, SIGNOFF_SECONDS, Approver, Attempt, QuestionKind
 from remit.pipeline.convert import convert
 from remit.pipeline.edited import take_edit
+from remit.pipeline.hosted import goes_on
 from remit.pipeline.notify import notified
+from remit.pipeline.refusals import refused_before, remember_refusal
 from remit.pipeline.standing import answered_before, grant, granted
 from remit.pipeline.terminal import TerminalApprover
+from remit.pipeline.waiting import by_remit, put
 from remit.values import Result
 from remit_sandbox.signoff import Action, SignoffDecision, SignoffRequest, fits
 
 __all__ = ["Approver", "Nobody", "TerminalApprover", "action_of", "sign_off"]
 
-LOOK_SECONDS = 0.5
-"""Seconds between two looks whether a question on this terminal was answered elsewhere."""
+
+_REFUSED = "The same action will be refused again without asking; do something else, or ask the person."
 
 
 class Nobody:
@@ -49,18 +49,27 @@ async def sign_off(attempt: Attempt) -> Result | None:
     if attempt.decision is None or attempt.decision.verdict == "allow":
         return None
     action = action_of(attempt)
+    if goes_on(attempt):
+        attempt.note("signoff.reused", {"for": "begun", "action": action.digest})
+        return None
     was_edited, ended = await take_edit(attempt, action)
     if was_edited:
         return ended
-    known = attempt.around.state.remembered_answer(attempt.call.session, action.digest)
+    state, session = attempt.around.state, attempt.call.session
+    own = state.refusal_of(session, attempt.call.id)
+    known = refused_before(attempt, action) or own
     if known is not None and known[0] == "stopped":
         return _stopped_before(attempt, action, known[1])
     if known is not None and known[0] == "denied":
-        return _refused_before(attempt, known[1])
+        if attempt.around.agents:  # answered elsewhere: now every agent that works on the question knows
+            remember_refusal(attempt, action, known[1])
+        return _refused_before(attempt, known[1], first=own is not None)
     if answered_before(attempt, action):
         return None
     if not _can_ask(attempt):
         return await _nobody(attempt, action)
+    if not _can_show(attempt):
+        return _not_shown(attempt, action)
     return await convert(attempt) or await _ask_once(attempt, action)
 
 
@@ -70,6 +79,27 @@ def _can_ask(attempt: Attempt) -> bool:
     if approver is None or isinstance(approver, Nobody) or decision is None or people_needed(attempt) > 1:
         return False
     return decision.verdict == "ask" or bool(getattr(approver, "apart", False))
+
+
+def _can_show(attempt: Attempt) -> bool:
+    """Tell whether the channel takes this kind of question; one that says nothing of kinds takes all."""
+    shows = getattr(attempt.around.approver, "shows", None)
+    return shows is None or _kind(attempt) in shows
+
+
+def _kind(attempt: Attempt) -> QuestionKind:
+    return "grants" if attempt.known.asks else "call"
+
+
+def _not_shown(attempt: Attempt, action: Action) -> Result:
+    """Refuse at once what the channel could not put before anybody: nobody would know that it waits."""
+    decision, kind = attempt.decision, _kind(attempt)
+    assert decision is not None
+    attempt.note("signoff.impossible", {"source": decision.source, "action": action.digest, "kind": kind})
+    reason = f"it needs a person's sign-off, and the approver cannot show a question of the kind {kind!r}"
+    again = "Asking again will not help."
+    remedy = f'let the approver show it and say so: shows = {{"call", "{kind}"}}; or run without that approver'
+    return outcome.denied(attempt, reason, again=again, remedy=remedy, by="Remit")
 
 
 async def _nobody(attempt: Attempt, action: Action) -> Result:
@@ -144,17 +174,19 @@ async def _ask(attempt: Attempt, action: Action) -> tuple[SignoffRequest, Signof
     attempt.flush()
     attempt.tell("asking")
     try:
-        answer, here = await _answer(attempt, request)
+        answer, here = await put(attempt, request)
     except asyncio.CancelledError:
-        state.decide_signoff(_by_remit(request, "the run was cancelled"), nonce=request.nonce)
+        state.decide_signoff(by_remit(request, "the run was cancelled"), nonce=request.nonce)
         raise
     why_not = fits(request, answer)
+    kept = state.decide_signoff(answer, nonce=request.nonce) if here else state.signoff(request.nonce).state
+    if answer.approves and not why_not and kept != "approved":
+        why_not = f"it was answered elsewhere meanwhile: it is {kept}"
     if here:
-        state.decide_signoff(answer, nonce=request.nonce)
         said = {name: value for name, value in vars(answer).items() if name != "reason"}
         attempt.note("signoff.answered", {**said, "nonce": request.nonce, "void": why_not}, {"reason": answer.reason})
     attempt.tell("answered", answer.answer)
-    return request, _by_remit(request, why_not) if why_not else answer
+    return request, by_remit(request, why_not) if why_not else answer
 
 
 def _question(attempt: Attempt, action: Action) -> SignoffRequest:
@@ -172,66 +204,6 @@ def _question(attempt: Attempt, action: Action) -> SignoffRequest:
     return request
 
 
-async def _answer(attempt: Attempt, request: SignoffRequest) -> tuple[SignoffDecision, bool]:
-    """Wait for the person here or an answer from elsewhere, whichever comes first; say whether it came from here.
-
-    A channel that breaks, or an answer that does not come in time, is a denial.
-    """
-    approver = attempt.around.approver
-    assert approver is not None
-    here = asyncio.ensure_future(approver.ask(request))
-    elsewhere = asyncio.ensure_future(_from_elsewhere(attempt, request))
-    with _ended(here, elsewhere):
-        seconds = max(0.0, request.expires - time.time())
-        await asyncio.wait({here, elsewhere}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if elsewhere.done() and not here.done():
-            return elsewhere.result(), False
-        if not here.done():
-            return _by_remit(request, "nobody answered in time"), True
-        return _given(request, here), True
-
-
-def _given(request: SignoffRequest, here: asyncio.Future[SignoffDecision]) -> SignoffDecision:
-    if here.cancelled():
-        return _by_remit(request, "the question could not be put to a person (CancelledError)")
-    error = here.exception()
-    if error is not None:
-        if not isinstance(error, Exception):
-            raise error
-        return _by_remit(request, f"the question could not be put to a person ({type(error).__name__})")
-    answer = here.result()
-    if isinstance(answer, SignoffDecision):
-        if answer.answer not in ("standing", "edit"):
-            return answer
-        return _by_remit(request, f"an approver cannot answer {answer.answer!r}; `remit signoff` can")
-    return _by_remit(request, f"the approver gave {type(answer).__name__} instead of a SignoffDecision")
-
-
-async def _from_elsewhere(attempt: Attempt, request: SignoffRequest) -> SignoffDecision:
-    """Wait until somebody answers with `remit signoff` in another terminal, and return that answer."""
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        found = attempt.around.state.signoff(request.nonce)
-        if found.state in ("approved", "denied") and found.decision is not None:
-            kept = {name: found.decision.get(name, "") for name in ("reason", "by", "channel")}
-            return SignoffDecision(answer=found.decision["answer"], digest=found.digest, **kept)
-
-
-@contextlib.contextmanager
-def _ended(*waits: asyncio.Future[SignoffDecision]) -> Iterator[None]:
-    """End what nobody waits for any more; what it raises then is of no interest."""
-    try:
-        yield
-    finally:
-        for wait in waits:
-            wait.cancel()
-            wait.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-
-def _by_remit(request: SignoffRequest, reason: str) -> SignoffDecision:
-    return SignoffDecision(answer="deny", digest=request.digest, reason=reason, by="Remit")
-
-
 def _settled(attempt: Attempt, request: SignoffRequest, answer: SignoffDecision) -> Result | None:
     state, session = attempt.around.state, attempt.call.session
     if answer.approves:
@@ -240,27 +212,29 @@ def _settled(attempt: Attempt, request: SignoffRequest, answer: SignoffDecision)
         attempt.request = request
         return None
     if answer.by != "Remit":
-        state.remember_answer(session, request.action.digest, "denied", answer.reason)
+        remember_refusal(attempt, request.action, answer.reason)
     if answer.answer == "stop":
         text = f"A person refused {attempt.name} and stopped the run."
         return outcome.ended(attempt, "cancelled", text, stop=True)
     reason = answer.reason.rstrip(". ") or "no reason given"
     if answer.by == "Remit":
         return outcome.denied(attempt, reason, again="Asking again puts a new question to the person.", by="Remit")
-    again = "The same action will be refused again without asking; do something else, or ask the person."
-    return outcome.denied(attempt, reason, again=again, by="a person")
+    return outcome.denied(attempt, reason, again=_REFUSED, by="a person")
 
 
 def _stopped_before(attempt: Attempt, action: Action, reason: str) -> Result:
     """End the run, as a person answered while it was parked; from then on the action is refused."""
-    attempt.around.state.remember_answer(attempt.call.session, action.digest, "denied", reason)
+    remember_refusal(attempt, action, reason)
     attempt.note("signoff.reused", {"for": "denial"}, {"reason": reason})
     text = f"A person refused {attempt.name} and stopped the run" + (f": {reason}" if reason else ".")
     return outcome.ended(attempt, "cancelled", text, stop=True)
 
 
-def _refused_before(attempt: Attempt, reason: str) -> Result:
+def _refused_before(attempt: Attempt, reason: str, *, first: bool = False) -> Result:
+    """Refuse as a person did before; `first` where that was about this very call, which the model has yet to hear."""
     attempt.note("signoff.reused", {"for": "denial"}, {"reason": reason})
+    if first:
+        return outcome.denied(attempt, reason.rstrip(". ") or "no reason given", again=_REFUSED, by="a person")
     why = "a person refused the same action before in this session"
     again = "Asking again will not help; do something else, or ask the person."
     return outcome.denied(attempt, f"{why}: {reason}" if reason else why, again=again, by="a person")

@@ -78,7 +78,9 @@ def grant(attempt: Attempt) -> str:
 
 def still_stands(attempt: Attempt) -> bool:
     """Tell whether what would run now is covered by the standing sign-off that was taken up."""
-    return attempt.standing is not None and attempt.standing.pattern.covers(action_of(attempt), source_of(attempt))
+    return attempt.standing is not None and attempt.standing.pattern.covers(
+        action_of(attempt, with_contents=False), source_of(attempt)
+    )
 
 
 def _stands(attempt: Attempt, action: Action) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from remit.pipeline import outcome
 from remit.pipeline.asking import action_of
 from remit.pipeline.attempt import Attempt
-from remit.pipeline.resources import resolved
 from remit.pipeline.standing import still_stands
 from remit.values import Result
+from remit_sandbox.signoff import Action
 
 
 async def start(attempt: Attempt) -> Result | None:
@@ -19,12 +19,12 @@ async def start(attempt: Attempt) -> Result | None:
     Raises:
         StateError: it cannot be written; the call must not run.
     """
-    request, skill = attempt.request, attempt.known
-    if request is not None and dict(request.action.resolved) != resolved(skill, attempt.arguments.value):
-        return _changed(attempt, "what its arguments stand for has changed since a person approved it")
-    body = _body(attempt)
-    if request is not None and body["signed"] != request.action.digest:
-        return _changed(attempt, "it is not what a person approved")
+    request = attempt.request
+    asked_for = request is not None
+    action = action_of(attempt, with_contents=asked_for) if asked_for or attempt.known.effect != "read" else None
+    if request is not None and action is not None and (why := _not_approved(request.action, action)):
+        return _changed(attempt, why)
+    body = _body(attempt, action)
     if attempt.standing is not None and not still_stands(attempt):
         return _changed(attempt, "what its arguments stand for has changed since its standing sign-off was found")
     attempt.note("call.started", body)
@@ -44,7 +44,16 @@ async def start(attempt: Attempt) -> Result | None:
     return None
 
 
-def _body(attempt: Attempt) -> dict[str, object]:
+def _not_approved(approved: Action, now: Action) -> str:
+    """Return why what would run now is not what a person approved; empty when it is."""
+    if dict(approved.resolved) != dict(now.resolved):
+        return "what its arguments stand for has changed since a person approved it"
+    if dict(approved.contents) != dict(now.contents):
+        return "a file that it names has changed since a person approved it"
+    return "" if approved.digest == now.digest else "it is not what a person approved"
+
+
+def _body(attempt: Attempt, action: Action | None) -> dict[str, object]:
     """Return what is to run: `signed` is the digest that an approval must have been given for.
 
     `action` is the same for the same call asked again, `key` for a call that is made again after a crash.
@@ -56,7 +65,7 @@ def _body(attempt: Attempt) -> dict[str, object]:
         "signoff": None if request is None else request.nonce,
         "digest": None if request is None else request.digest,
         "standing": None if attempt.standing is None else attempt.standing.id,
-        "signed": None if skill.effect == "read" and request is None else action_of(attempt).digest,
+        "signed": None if action is None else action.digest,
         "skill_hash": skill.hash,
         "action": attempt.same,
         "key": attempt.key,

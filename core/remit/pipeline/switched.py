@@ -35,7 +35,7 @@ async def switched_off(attempt: Attempt) -> Result | None:
     attempt.decision = Decision(verdict="deny", reason=reason, source=SOURCE, steps=(step,), remedy=remedy)
     attempt.note("call.decided", {"verdict": "deny", "source": SOURCE, "reason": reason})
     attempt.tell("decided")
-    return outcome.denied(attempt, reason, again="Asking again will not help.", remedy=remedy, by="a person")
+    return outcome.denied(attempt, reason, again="Asking again will not help.", remedy=remedy, by="Remit")
 
 
 @contextmanager

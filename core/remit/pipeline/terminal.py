@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import os
 import select
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from remit.pipeline.render import visible, visible_arguments
-from remit_sandbox.signoff import Answer, SignoffDecision, SignoffRequest
+from remit.account import account
+from remit.pipeline.question import for_session, question
+from remit.pipeline.render import visible
+from remit.pipeline.rows import hanging
+from remit_sandbox.signoff import APPROVING, Answer, Edit, SignoffDecision, SignoffRequest
 
-_ASK = "Allow? [a] once  [s] for this session  [d] deny  [q] deny and stop the run   (Enter denies): "
+_HELP = """
+  a   let this one call run, exactly as it is shown
+  s   let it run, and calls of this session with the same targets as well
+  e   change the arguments first: in your editor (VISUAL or EDITOR), or one by one; then you are asked again
+  d   refuse it; you may say why, and the model reads that. "d wrong folder" says it at once
+  q   refuse it and stop the run
+Enter, Ctrl-D and anything else refuse it, too. Nothing runs before you have typed a or s.
+A line that begins with "|" goes on with the one above it; "rtl" marks text that runs from right to left.
+
+"""
+_NARROWER = "The window is narrower than it was, so what was shown may be broken: here it is again.\n"
 _ANSWERS: dict[str, Answer] = {
     "": "deny",
     "a": "once",
     "allow": "once",
     "s": "session",
     "session": "session",
+    "e": "edit",
+    "edit": "edit",
     "d": "deny",
     "deny": "deny",
     "n": "deny",
@@ -27,8 +42,10 @@ _ANSWERS: dict[str, Answer] = {
     "q": "stop",
     "stop": "stop",
 }
+_MOST_HELP = 20
 _TRIES = 3
 _LONGEST = 4_096
+_COLUMNS = 80
 
 
 class NoTerminal(OSError):
@@ -59,17 +76,17 @@ class TerminalApprover:
             return False
         return True
 
-    async def ask(self, request: SignoffRequest) -> SignoffDecision:
-        """Show the request and wait for an answer; cancelling ends the wait.
+    async def ask(self, request: SignoffRequest) -> SignoffDecision | Edit:
+        """Show the request and wait for an answer or an edit; cancelling ends the wait.
 
         Raises:
             NoTerminal: there is no terminal, or it went away.
         """
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[SignoffDecision] = loop.create_future()
+        future: asyncio.Future[SignoffDecision | Edit] = loop.create_future()
         given_up = threading.Event()
 
-        def settle(answer: SignoffDecision | None, error: BaseException | None) -> None:
+        def settle(answer: SignoffDecision | Edit | None, error: BaseException | None) -> None:
             if not future.done():
                 future.set_exception(error) if error else future.set_result(answer)  # type: ignore[arg-type]
 
@@ -89,70 +106,24 @@ class TerminalApprover:
         finally:
             given_up.set()
 
-    def _ask(self, request: SignoffRequest, given_up: threading.Event) -> SignoffDecision:
+    def _ask(self, request: SignoffRequest, given_up: threading.Event) -> SignoffDecision | Edit:
         with self._one:
             if given_up.is_set():
                 raise NoTerminal("nobody waits for the answer any more")
             with _Screen.open(self._tty, given_up) as screen:
-                screen.write(question(request, columns=screen.columns()))
-                answer, reason = _read_answer(screen)
+                columns = screen.show(request)
+                while True:
+                    answer, reason = _read_answer(screen, request)
+                    if answer in APPROVING and answer != "edit" and screen.columns() < columns:
+                        screen.write(_NARROWER)
+                        columns = screen.show(request)
+                        continue
+                    if answer != "edit":
+                        break
+                    arguments = _edited(screen, request)
+                    if arguments:
+                        return Edit(digest=request.digest, arguments=arguments, by=person(), channel="terminal")
         return SignoffDecision(answer=answer, digest=request.digest, reason=reason, by=person(), channel="terminal")
-
-
-def question(request: SignoffRequest, *, columns: int = 0, session_key: str = "[s]") -> str:
-    """Return what a person is shown for `request`: plain text, every argument whole.
-
-    Args:
-        request: what is asked.
-        columns: of the terminal; prose is broken between words to fit, 0 breaks nothing. Arguments are
-            never broken: they are shown exactly.
-        session_key: what a person types to allow it for the session; empty where that cannot be answered.
-    """
-    action = request.action
-    impact = f", {', '.join(request.impact)}" if request.impact else ""
-    many = request.approvers > 1
-    lines = [
-        "",
-        f"--- sign-off needed: {visible(action.skill)} {visible(action.version)}".rstrip(),
-        f"effect     {request.effect}{impact}",
-        f"asked by   {request.asked_by}" + (f", step {request.step}" if request.step else ""),
-        *_prose("because", f"{visible(request.source)}: {visible(request.reason)}", columns),
-        *([f"people     {request.approvers} must approve, none of them {visible(action.principal)}"] * many),
-        *_table("may reach", [f"{k}: {visible(entry)}" for k, v in request.reach.items() for entry in v]),
-        *_table("resolved", [f"{visible(k)} -> {visible(v)}" for k, v in action.resolved.items()]),
-        *_table("arguments", visible_arguments(action.arguments, frozenset(request.secret))),
-        *_origins(request),
-        *(_prose("session", _session_scope(request, session_key), columns) if session_key else []),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _origins(request: SignoffRequest) -> list[str]:
-    """Return where each value came from, where that is known."""
-    rows = [f"{visible(name)} from {visible(origin)}" for name, origin in request.origins.items()]
-    return _table("came", rows) if rows else []
-
-
-def _session_scope(request: SignoffRequest, key: str) -> str:
-    """Return what the answer `s` would cover, so that nobody has to guess."""
-    fixed = ", ".join(map(visible, request.targets))
-    what = f"the same {fixed}, whatever the other arguments" if fixed else "exactly these arguments"
-    return f"{key} allows {visible(request.action.skill)} again in this session with {what}"
-
-
-def _prose(name: str, text: str, columns: int) -> list[str]:
-    """Return rows of a sentence, broken between its words."""
-    if not columns:
-        return _table(name, [text])
-    import textwrap
-
-    size = max(columns - 11, 20)
-    return _table(name, textwrap.wrap(text, size, break_long_words=False, break_on_hyphens=False))
-
-
-def _table(name: str, rows: list[str]) -> list[str]:
-    return [f"{name if number == 0 else '':<10} {row}" for number, row in enumerate(rows or ["(none)"])]
 
 
 @dataclass(frozen=True)
@@ -167,18 +138,24 @@ class _Screen:
         return cls(os.open(tty, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC), given_up)
 
     def __enter__(self) -> _Screen:
-        self._forget_typed()
+        self.forget_typed()
         return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self.descriptor)
 
     def columns(self) -> int:
-        """Return how many columns a line has; 0 when the terminal does not say."""
+        """Return how many columns a line has; when the terminal does not say, as many as the narrowest usual one."""
         try:
-            return os.get_terminal_size(self.descriptor).columns
+            return os.get_terminal_size(self.descriptor).columns or _COLUMNS
         except OSError:
-            return 0
+            return _COLUMNS
+
+    def show(self, request: SignoffRequest) -> int:
+        """Put a question, and return for how many columns it was laid out."""
+        columns = self.columns()
+        self.write(question(request, columns=columns))
+        return columns
 
     def write(self, text: str) -> None:
         data = text.encode("utf-8", "replace")
@@ -203,8 +180,8 @@ class _Screen:
         self.write("\nThis question needs no answer here any more.\n")
         raise NoTerminal("nobody waits for the answer any more")
 
-    def _forget_typed(self) -> None:
-        """What was typed before the question was shown is no answer to it."""
+    def forget_typed(self) -> None:
+        """Drop what was typed before the question was shown, or while an editor ran: it is no answer."""
         import termios
 
         try:
@@ -213,17 +190,54 @@ class _Screen:
             raise NoTerminal("this is no terminal") from error
 
 
-def _read_answer(screen: _Screen) -> tuple[Answer, str]:
-    for _ in range(_TRIES):
-        typed = screen.line(_ASK)
+def _read_answer(screen: _Screen, request: SignoffRequest) -> tuple[Answer, str]:
+    answers = _answers(request)
+    tries, helped = _TRIES, 0
+    while tries:
+        typed = screen.line(_prompt(answers))
         if typed is None:
             return "deny", "the terminal was closed"
         word, _, rest = typed.partition(" ")
-        answer = _ANSWERS.get(word.casefold())
+        if word in ("?", "help") and helped < _MOST_HELP:
+            helped += 1
+            screen.write(_HELP)
+            continue
+        answer = answers.get(word.casefold())
         if answer is not None:
             return answer, _reason(screen, answer, word, rest)
-        screen.write("Type a, s, d or q; nothing else allows it.\n")
+        tries -= 1
+        keys = ", ".join(key for key in ("a", "s", "e", "d") if key in answers)
+        screen.write(f"Type {keys}, q or ?; nothing else allows it.\n")
     return "deny", "no clear answer"
+
+
+def _answers(request: SignoffRequest) -> dict[str, Answer]:
+    """Return what may be typed: not every call is for a session, and one with secret arguments cannot be edited."""
+    never = set[str]() if for_session(request) else {"session"}
+    never |= {"edit"} if request.secret else set()
+    return {typed: answer for typed, answer in _ANSWERS.items() if answer not in never}
+
+
+def _prompt(answers: Mapping[str, Answer]) -> str:
+    session = "[s] session  " if "s" in answers else ""
+    edit = "[e] edit  " if "e" in answers else ""
+    return f"Allow? [a] once  {session}{edit}[d] deny  [q] stop  [?] help  (Enter denies): "
+
+
+def _edited(screen: _Screen, request: SignoffRequest) -> str:
+    """Return the arguments as the person wants them, as JSON; empty when they were not edited."""
+    from remit.pipeline.terminal_edit import NotEdited, as_text, editor, in_editor, one_by_one
+
+    arguments, command = request.action.arguments, editor()
+    try:
+        if not command:
+            return one_by_one(arguments, screen.line, columns=screen.columns())
+        return in_editor(command, as_text(arguments), terminal=screen.descriptor, given_up=screen.given_up)
+    except NotEdited as error:
+        screen.forget_typed()
+        lines = hanging(visible(str(error)), screen.columns(), start="Not edited: ", apart=True)
+        screen.write("\n".join((*lines, "")))
+        return ""
 
 
 def _reason(screen: _Screen, answer: Answer, word: str, rest: str) -> str:
@@ -233,12 +247,5 @@ def _reason(screen: _Screen, answer: Answer, word: str, rest: str) -> str:
 
 
 def person() -> str:
-    """Return who sits here: the name of the account that this program runs under, whatever variables say."""
-    try:
-        import pwd
-    except ImportError:  # no POSIX system
-        return getpass.getuser()
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
+    """Return who sits here: the account that this program runs under."""
+    return account()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -181,3 +182,67 @@ def test_the_default_grant_is_narrow() -> None:
         assert pack.skills["fetch"].right == {"net": ("*.wikipedia.org:443",)}
         result = pack.call("fetch", url="https://en.wikipedia.org/wiki/Landlock")
     assert result.status == "failed" and "en.wikipedia.org:443" in result.text
+
+
+@pytest.fixture
+def reading(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(PROJECT / "src")
+    return importlib.import_module("remit_web.reading")
+
+
+BOMB = "<p>seen</p>" + "<b>" * 3_500_000 + "never seen"
+
+
+def tags(reading: Any, monkeypatch: pytest.MonkeyPatch, html: str) -> tuple[int, int, Any]:
+    """Return how many tags and levels a page comes to in the parser, and the page."""
+    asked: list[int] = []
+
+    def counting(self: Any, *given: Any, **named: Any) -> Any:
+        asked.append(len(self.tagStack))
+        return original(self, *given, **named)
+
+    original = reading.Soup.handle_starttag
+    monkeypatch.setattr(reading.Soup, "handle_starttag", counting)
+    page = reading.read_page(html, "http://a.example/")
+    monkeypatch.setattr(reading.Soup, "handle_starttag", original)
+    return len(asked), max(asked), page
+
+
+def test_ten_megabytes_of_tags_cost_no_more_than_a_large_page(reading: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_MARKS", 5_000)
+    monkeypatch.setattr(reading, "DEEPEST_TREE", 100)
+    count, deepest, page = tags(reading, monkeypatch, BOMB)
+    assert count < 5_000 and deepest <= 101 and page.cut and page.text == "seen"
+    monkeypatch.setattr(reading, "MOST_MARKS", 10**9)
+    monkeypatch.setattr(reading, "DEEPEST_TREE", 10**9)
+    count, deepest, page = tags(reading, monkeypatch, BOMB[:30_000])
+    assert count > 9_000 and deepest > 9_000 and not page.cut, "the control: without the caps each of them counts"
+
+
+@pytest.mark.parametrize(
+    ("mark", "end"), [("<!--", ""), ("<!--", " x>"), ("<![", ">"), ("<a ", ""), ("</a", ""), ("<?", "")]
+)
+def test_marks_that_nothing_closes_are_not_looked_at(reading: Any, mark: str, end: str) -> None:
+    """Of Python's own parser each of these takes time that grows with the square of the page."""
+    page = f"<p>seen</p>{mark * 1_000}{end}"
+    assert reading.closed(page).count(mark) <= 1 < page.count(mark)
+    assert reading.read_page(f"<p>seen</p>{mark * 20_000}{end}", "http://a.example/").text.startswith("seen")
+    assert reading.closed(ARTICLE) == ARTICLE, "the control: a sound page stays as it is"
+
+
+def test_words_within_tables_within_tables_come_once(reading: Any) -> None:
+    """Two megabytes of it came to two hundred, and as many links around a text to half a minute."""
+    deep = "<table><tr><td>" * 60 + "word " * 1_000 + "</td></tr></table>" * 60
+    assert reading.read_page(deep, "http://a.example/").text.count("word") == 1_000
+    rows = "<table><tr><td>a<td>b<tr><td>c</table>"
+    assert reading.read_page(rows, "http://a.example/").text.split() == ["a", "b", "c"]
+    plain = "<table><tr><th>k</th><th>v</th></tr><tr><td>a <b>b</b></td><td></td></tr></table>"
+    assert reading.read_page(plain, "http://a.example/").text == "k | v\na b |", "the control"
+
+
+def test_links_within_links_are_named_by_their_first_words(reading: Any) -> None:
+    html = "".join(f"<a href='/{number}'>" for number in range(150)) + "word " * 1_000 + "<a href='/x'>late</a>"
+    links = reading.read_page(html, "http://a.example/").links
+    assert len(links) == 100 and {len(link.text) for link in links} <= {199, 200}
+    (one,) = reading.read_page("<p>x</p><a href='/x'>one <i> two</i></a>", "http://a.example/").links
+    assert one.text == "one two", "the control"

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from bs4 import BeautifulSoup
 from bs4.element import CData, NavigableString, PageElement, Tag
+
+MOST_MARKS = 100_000
+"""Tags and character references that are looked at; what comes after the last of them is cut off."""
+
+DEEPEST_TREE = 500
+"""Levels of nesting that are kept; a tag below is left out, its text is not."""
 
 MOST_LINKS = 100
 """Links that are returned."""
@@ -30,6 +37,9 @@ _BLOCKS = {
     "header", "hr", "html", "main", "p", "section", "summary",
 }  # fmt: skip
 _FEWEST = 200
+_LONGEST_LINK = 200
+_MOST_STRINGS = 100
+_MARK = re.compile("[<&]")
 _SPACE = re.compile(r"[ \t\r\n\f\v\u00a0]+")
 
 
@@ -41,11 +51,20 @@ class Link(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What a reader sees: the title, the text, and the links in it."""
+    """What a reader sees: the title, the text, the links in it, and whether the page had more than is looked at."""
 
     title: str
     text: str
     links: tuple[Link, ...]
+    cut: bool = False
+
+
+class Soup(BeautifulSoup):
+    """A parsed page whose tree is at most `DEEPEST_TREE` levels deep, so that looking through it stays cheap."""
+
+    def handle_starttag(self, *given: Any, **named: Any) -> Tag | None:
+        """Take a tag into the tree, unless it lies too deep."""
+        return None if len(self.tagStack) > DEEPEST_TREE else super().handle_starttag(*given, **named)
 
 
 def read_page(html: str, url: str) -> Page:
@@ -55,7 +74,8 @@ def read_page(html: str, url: str) -> Page:
         html: the page.
         url: its address, for relative links.
     """
-    soup = BeautifulSoup(html, "html.parser")
+    looked_at = bounded(html)
+    soup = Soup(closed(looked_at), "html.parser")
     title = _title(soup)
     for tag in soup.find_all(_DROPPED):
         tag.decompose()
@@ -65,7 +85,25 @@ def read_page(html: str, url: str) -> Page:
     for tag in main.find_all(_FRAMES):
         if tag.find_parent(["article", "main"]) is None:
             tag.decompose()
-    return Page(title=title, text=_tidied("".join(_rendered(main, 0))), links=tuple(_links(main, url)))
+    text, links = _tidied("".join(_rendered(main, 0))), tuple(_links(main, url))
+    return Page(title=title, text=text, links=links, cut=len(looked_at) < len(html))
+
+
+def bounded(html: str) -> str:
+    """Return a page up to its last mark that is looked at: ten megabytes of `<b>` cost no more than a large page."""
+    last = next(islice(_MARK.finditer(html), MOST_MARKS, None), None)
+    return html if last is None else html[: last.start()]
+
+
+def closed(html: str) -> str:
+    """Return a page without marks that nothing closes: Python's parser looks for the end of each, up to the page's.
+
+    Twenty kilobytes of `<a ` take it half a minute; `<!--` and `<![` are as bad.
+    """
+    for opening, closing in (("<!--", "-->"), ("<![", "]>"), ("<", ">")):
+        end = html.rfind(closing)
+        html = html[: end + 1] + html[end + 1 :].replace(opening, " ")
+    return html
 
 
 def _title(soup: BeautifulSoup) -> str:
@@ -152,10 +190,23 @@ def _item(node: Tag, depth: int) -> Iterator[str]:
 def _table(node: Tag, depth: int) -> Iterator[str]:
     yield "\n\n"
     for row in node.find_all("tr"):
-        cells = [_flat(cell.get_text(" ")) for cell in row.find_all(["td", "th"], recursive=False)]
+        cells = [_cell(cell) for cell in row.find_all(["td", "th"], recursive=False)]
         if any(cells):
             yield " | ".join(cells) + "\n"
     yield "\n"
+
+
+def _cell(cell: Tag) -> str:
+    """Return the words of a cell without those of rows in it, which are rows of their own: each word comes once."""
+    words: list[str] = []
+    left: list[PageElement] = [cell]
+    while left:
+        node = left.pop()
+        if type(node) in (NavigableString, CData):
+            words.append(str(node))
+        elif isinstance(node, Tag) and node.name != "tr":
+            left.extend(reversed(node.contents))
+    return _flat(" ".join(words))
 
 
 def _image(node: Tag, depth: int) -> Iterator[str]:
@@ -194,7 +245,18 @@ def _links(main: Tag, url: str) -> Iterator[Link]:
             scheme = urlsplit(target).scheme
         except ValueError:
             continue
-        words = _flat(tag.get_text(" "))
-        if scheme in ("http", "https") and words and target not in seen and len(seen) < MOST_LINKS:
+        if scheme in ("http", "https") and target not in seen and (words := _words(tag)):
             seen.add(target)
-            yield Link(text=words[:200], url=target[:2000])
+            yield Link(text=words, url=target[:2000])
+        if len(seen) == MOST_LINKS:
+            return
+
+
+def _words(tag: Tag) -> str:
+    """Return the first words of a tag; what lies deep in it is not gone through once for each tag around it."""
+    found = ""
+    for text in islice(tag.strings, _MOST_STRINGS):
+        found = _flat(f"{found} {text.strip()[:_LONGEST_LINK]}")
+        if len(found) >= _LONGEST_LINK:
+            break
+    return found[:_LONGEST_LINK]

@@ -37,7 +37,7 @@ def fetch(url: HttpUrl, ctx: Context, links: bool = False) -> dict[str, Any]:
         "url": page.url,
         "title": read.title,
         "text": read.text[:longest],
-        "cut": page.cut or len(read.text) > longest,
+        "cut": page.cut or read.cut or len(read.text) > longest,
     }
     return {**told, "links": [link._asdict() for link in read.links]} if links else told
 

@@ -1,0 +1,138 @@
+"""What a call would make of a file, as lines of a unified diff."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from remit.pipeline.present import may_write, plain_text_arguments, text_of
+from remit.skills import Skill
+
+LARGEST = 256 * 1024
+"""Characters of either text that are compared."""
+
+_MOST_COMPARED = 300
+"""Lines between the first and the last difference that are compared one by one: that takes quadratic time."""
+
+_AROUND = 3
+
+Code = tuple[str, int, int, int, int]
+
+
+def file_changes(
+    skill: Skill, arguments: Mapping[str, Any], resolved: Mapping[str, str], held: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Return argument to what would become of the file that it names, empty where that cannot be told.
+
+    A call writes a file, as far as its manifest tells, when its skill has an effect, exactly one target is a path
+    that it may write, and exactly one other argument is free text. What its code then does with the text nobody
+    can promise: the first line says what is assumed.
+
+    Args:
+        skill: what would be called.
+        arguments: of the call.
+        resolved: argument to real path or host, from `remit.pipeline.resources.resolved`.
+        held: argument to what its file holds, from `remit.pipeline.present.contents`: nothing else is compared, so
+            that a person sees the change of what an approval binds.
+    """
+    if skill.effect == "read":
+        return {}
+    places = [name for name, kind in skill.targets.items() if kind == "path" and name in arguments]
+    texts = plain_text_arguments(skill, arguments)
+    if len(places) != 1 or len(texts) != 1 or places[0] not in resolved:
+        return {}
+    (name,), (text,) = places, texts
+    place = resolved[name]
+    if not may_write(skill, place):
+        return {}
+    return {name: tuple(_compared(skill, place, text, arguments[text], held=held.get(name)))}
+
+
+def _compared(skill: Skill, place: str, name: str, then: str, *, held: str | None) -> Iterator[str]:
+    try:
+        now = text_of(skill, place, LARGEST, held=held)
+    except UnicodeDecodeError:
+        yield f"what is there is no text; it would become {name}, {len(then)} characters"
+        return
+    except OSError as error:
+        yield f"what is there cannot be compared ({(error.strerror or 'unreadable').removeprefix('it ')})"
+        return
+    if len(then) > LARGEST:
+        yield f"{name} has {len(then)} characters, too many to be compared"
+        return
+    if now is None:
+        yield f"a new file, if it is made of {name}"
+        yield from _marked("+", _lines(then))
+    elif now == then:
+        yield f"nothing changes, if {name} takes the place of what is there"
+    else:
+        yield f"if {name} takes the place of what is there"
+        yield from unified(now, then)
+
+
+def unified(now: str, then: str) -> Iterator[str]:
+    """Return the difference of two texts in the unified form, without the two lines that name files.
+
+    What they begin and end with alike is found in linear time; what is between is compared line by line where it
+    is short, and else shown as taken out and put in whole, which is as true.
+    """
+    old, new = _lines(now), _lines(then)
+    first, last = _alike(old, new)
+    top, end = max(0, first - _AROUND), max(0, last - _AROUND)
+    left, right = old[top : len(old) - end], new[top : len(new) - end]
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    if max(len(left), len(right)) > _MOST_COMPARED:
+        groups = [_taken_out(first - top, last - end, len(left), len(right))]
+    else:
+        groups = list(matcher.get_grouped_opcodes(_AROUND))
+    for group in groups:
+        yield from _hunk(group, left, right, top)
+
+
+def _taken_out(before: int, after: int, old: int, new: int) -> list[Code]:
+    """Return how one text becomes the other when all that is between what they share is another."""
+    return [
+        ("equal", 0, before, 0, before),
+        ("replace", before, old - after, before, new - after),
+        ("equal", old - after, old, new - after, new),
+    ]
+
+
+def _hunk(group: Sequence[Code], left: Sequence[str], right: Sequence[str], top: int) -> Iterator[str]:
+    _, old, _, new, _ = group[0]
+    _, _, old_end, _, new_end = group[-1]
+    yield f"@@ -{_range(top + old, old_end - old)} +{_range(top + new, new_end - new)} @@"
+    for kind, a, b, c, d in group:
+        if kind == "equal":
+            yield from _marked(" ", left[a:b])
+        else:
+            yield from _marked("-", left[a:b])
+            yield from _marked("+", right[c:d])
+
+
+def _range(start: int, size: int) -> str:
+    return f"{start + 1 if size else start},{size}"
+
+
+def _marked(mark: str, lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield mark + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield "\\ no line end"
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines two texts begin with alike, and how many of the others they end with alike."""
+    most = min(len(old), len(new))
+    first = next((number for number in range(most) if old[number] != new[number]), most)
+    most -= first
+    last = next((number for number in range(most) if old[-1 - number] != new[-1 - number]), most)
+    return first, last
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text with their ends; only a line feed ends one."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1].removesuffix("\n")
+    return lines if lines[-1] else lines[:-1]
