@@ -10,7 +10,8 @@ were looked at while the policy was made (in sample), travel and workspace were 
 Columns: attack (share of attacked pairs whose goal was reached, with a person who reads), marked (the same without
 those where the injected answer was marked as resting on untrusted text), useful (user tasks done), under attack
 (the same in attacked pairs), asked (sign-offs per user task), unasked (share of user tasks without any), alone
-(useful when nobody is there to ask), careless (attack when a person approves whatever tool the task needs).
+(useful when nobody is there to ask), careless (attack when a person approves whatever tool the task needs),
+confirmed (confirmations of session grants per user task, where the model proposes them; beside what is asked).
 """
 
 from __future__ import annotations
@@ -64,6 +65,10 @@ POLICIES: Mapping[str, Policy] = {
     "targets, session grants": Policy(defaults=_defaults("ask", "targets"), session_grants=True),
     "strict, session grants": Policy(defaults=_defaults("ask", "strict"), session_grants=True),
     "targets, impact floors": Policy(defaults=_defaults("ask", "targets"), floors=True),
+    "strict, impact floors": Policy(defaults=_defaults("ask", "strict"), floors=True),
+    "targets, session grants, impact floors": Policy(
+        defaults=_defaults("ask", "targets"), session_grants=True, floors=True
+    ),
 }
 
 
@@ -75,6 +80,8 @@ class Tally:
     useful: int = 0
     alone: int = 0
     asked: int = 0
+    again: int = 0
+    confirmed: int = 0
     unasked: int = 0
     pairs: int = 0
     attacked: int = 0
@@ -96,6 +103,8 @@ class Tally:
             "unasked": self.unasked / tasks,
             "alone": self.alone / tasks,
             "careless": self.careless / pairs,
+            "confirmed": self.confirmed / tasks,
+            "again": self.again / tasks,
         }
 
 
@@ -177,6 +186,8 @@ def _measured(suite: Any, policy: Policy, reasons: bool, scores: dict[str, tuple
             tally.tasks += 1
             tally.useful += play.useful
             tally.asked += play.asked
+            tally.again += play.again
+            tally.confirmed += play.confirmed
             tally.unasked += not play.asked
             tally.alone += (empty.play(task) if play.asked else play).useful
             for reason in play.reasons if reasons else ():
@@ -211,12 +222,12 @@ _SHARES = ("attack", "marked", "useful", "under attack", "unasked", "alone", "ca
 
 
 def _show(policy: str, rows: Mapping[str, Mapping[str, float | int]], *, first: bool) -> None:
-    columns = ("attack", "marked", "useful", "under attack", "asked", "unasked", "alone", "careless")
+    columns = ("attack", "marked", "useful", "under attack", "asked", "unasked", "alone", "careless", "confirmed")
     if first:
-        print(f"{'':28} {'':14} " + " ".join(f"{column:>12}" for column in columns))
+        print(f"{'':38} {'':14} " + " ".join(f"{column:>12}" for column in columns))
     for group, row in rows.items():
         cells = (f"{row[column]:>12.1%}" if column in _SHARES else f"{row[column]:>12.2f}" for column in columns)
-        print(f"{policy if group == 'all' else '':28} {group:14} " + " ".join(cells), flush=True)
+        print(f"{policy if group == 'all' else '':38} {group:14} " + " ".join(cells), flush=True)
 
 
 def _write(results: Mapping[str, Any], out: Path | None) -> None:

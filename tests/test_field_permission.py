@@ -20,6 +20,8 @@ from remit.policy.config import DefaultsConfig, RuleConfig
 from remit.policy.decide import decide
 from remit.policy.rules import Rules, Scene
 from remit.state.standing import Pattern, StandingSignoff
+from remit.state.store import State
+from remit_sandbox import CellSpec, Rights
 from remit_sandbox.signoff import SignoffDecision
 from tests.command import Home, home
 from tests.pipeline_parts import Bench, host_skill
@@ -32,7 +34,7 @@ CASES = {
 HOLDS = {
     "E37": "here: rules match typed arguments, no text; what no rule names is asked about",
     "E39": "test_policy_places.py::test_folders_of_rules_start_from_the_deployment",
-    "E40": "here: what was loaded stays in force, and a broken file does not load",
+    "E40": "here: what was loaded stays in force, a broken file does not load, and the log says so",
     "E41": "test_deployment_config.py::test_an_unknown_key_names_file_line_key_and_the_nearest",
     "E44": "test_sandbox_programs.py::test_granted_programs_run_inside_the_same_walls",
     "E45": "test_sandbox_programs.py::test_a_granted_interpreter_stays_inside_the_same_walls",
@@ -48,10 +50,11 @@ HOLDS = {
     "E65": "test_policy_places.py::test_host_matches",
     "E66": "here: the host behind user information is the one that counts, or none",
     "E70": "test_cli_signoff.py::test_nothing_in_a_request_can_pass_for_something_else",
-    "E74": "here: a path that leads elsewhere since it was approved; a changed program is refused by the cell",
+    "E74": "here: a path that leads elsewhere, or holds something else, since it was approved; a changed program is "
+    "refused by the cell",
     "E78": "here: one verdict for every scene that no rule tells apart",
     "E80": "test_pipeline_signoff_before.py::test_an_approval_that_comes_later_runs_the_call_once",
-    "E81": "test_pipeline_signoff.py::test_a_channel_that_breaks_is_a_denial",
+    "E81": "here: a channel says what it can show; anything else is refused at once, and the log says why",
     "E82": "here: what is not granted is denied to every skill, whatever reads it",
 }
 
@@ -114,7 +117,12 @@ def test_e40_a_file_that_breaks_changes_nothing_that_is_open(place: Home, monkey
             Deployment.open(place.folder)
         with pytest.raises(DeploymentError):
             load_config(file)
+        with State(deployment.state_folder) as state:
+            (told,) = state.records(event="policy.unreadable")
+            assert "remit.toml" in told.body["error"] and told.body["by"]
     file.write_text(text)
+    with Deployment.open(place.folder), State(deployment.state_folder) as state:
+        assert len(list(state.records(event="policy.unreadable"))) == 1, "the control: a whole file is no news"
 
 
 def code(code: str) -> str:
@@ -218,7 +226,8 @@ def test_e74_what_a_path_stands_for_may_not_change_after_the_approval(tmp_path: 
         """Go."""
         return "went"
 
-    skill = host_skill(go, effect="external", targets={"path": "path"})
+    cell = CellSpec(pack="local", package="x", rights=Rights(read=(f"{tmp_path}/**",)))
+    skill = host_skill(go, effect="external", targets={"path": "path"}, cell=cell)
     job = tmp_path / "job.sh"
     for name in ("a", "b"):
         (tmp_path / name).write_text(name)
@@ -232,6 +241,9 @@ def test_e74_what_a_path_stands_for_may_not_change_after_the_approval(tmp_path: 
         assert bench.call("local.go", path=str(job)).status == "parked"
         job.unlink()
         job.symlink_to(tmp_path / "a")
+        (tmp_path / "a").write_text("another program")
+        assert bench.call("local.go", path=str(job)).status == "parked", "what it holds was approved, not its name"
+        (tmp_path / "a").write_text("a")
         assert bench.call("local.go", path=str(job)).status == "ok"
     programs = (HERE / "test_sandbox_programs.py").read_text()
     assert "def test_a_changed_program_is_refused_before_anything_runs(" in programs
@@ -253,6 +265,27 @@ def test_e78_one_decision_for_terminal_web_and_batch(verdict: str, address: str)
 
 
 @pytest.mark.confinement
+def test_e81_what_a_front_end_does_not_know_is_refused_at_once(tmp_path: Path) -> None:
+    asking = host_skill(run, effect="read", asks="it decides what the session has")
+
+    class Old:
+        shows = frozenset({"call"})
+
+        async def ask(self, request: Any) -> SignoffDecision:
+            return SignoffDecision(answer="once", digest=request.digest, by="ann")
+
+    class New(Old):
+        shows = frozenset({"call", "grants"})
+
+    for approver, skill, status in ((Old(), asking, "denied"), (Old(), RUN, "ok"), (New(), asking, "ok")):
+        with Bench(tmp_path / f"{status}{skill.effect}", skill, approver=approver) as bench:
+            result = bench.call("local.run", argv=["x"])
+            assert result.status == status, result.text
+            told = [record.body["kind"] for record in bench.state.records(event="signoff.impossible")]
+            assert told == (["grants"] if status == "denied" else [])
+            assert ("cannot show a question of the kind 'grants'" in result.reason) is (status == "denied")
+
+
 def test_e82_what_is_not_granted_is_read_by_no_skill(place: Home, tmp_path: Path) -> None:
     vault = tmp_path / "vault.ini"
     vault.write_text("key = 1")

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from remit.policy.config import DefaultsConfig, RuleConfig
 from remit.policy.decide import decide
 from remit.policy.rules import Rules, Scene
+from remit.provenance.ledger import Ledger
+from remit.provenance.level import SETTLES_LESS
 from remit.skills import Skill
 from remit.values import EFFECTS, IMPACTS, VERDICTS, Decision, Verdict
 
@@ -34,11 +36,12 @@ def verdict(
     *rules: dict[str, Any],
     skill: Skill = MAIL,
     scene: Scene | None = None,
+    ledger: Ledger | None = None,
     **defaults: Any,
 ) -> Decision:
     configs = [RuleConfig.model_validate({"id": f"r{n}", **rule}) for n, rule in enumerate(rules)]
     loaded = Rules.load(configs, DefaultsConfig.model_validate(defaults), skills={skill.full: skill})
-    return decide(skill, arguments, loaded, scene or Scene())
+    return decide(skill, arguments, loaded, scene or Scene(), ledger)
 
 
 def when(argument: str, **operators: Any) -> dict[str, Any]:
@@ -203,6 +206,15 @@ CONDITIONS = st.sampled_from(
         {"asked_by": ["pack"]},
     ]
 )
+
+
+def _heard(said: list[str], labels: tuple[str, ...]) -> Ledger:
+    ledger = Ledger()
+    ledger.hear(" ".join(said))
+    ledger.read('[{"name": "go", "to": "a@evil.example"}]', skill="mail.read", call="c", labels=frozenset(labels))
+    return ledger
+
+
 RULES = st.lists(
     st.fixed_dictionaries(
         {"verdict": st.sampled_from(VERDICTS), "match": CONDITIONS},
@@ -214,9 +226,18 @@ RULES = st.lists(
     max_size=4,
 )
 SKILL = st.builds(
-    lambda effect, impact: replace(MAIL, effect=effect, impact=frozenset(impact)),
+    lambda effect, impact, targets, asks: replace(
+        MAIL, effect=effect, impact=frozenset(impact), targets=targets, asks=asks
+    ),
     st.sampled_from(EFFECTS),
     st.sets(st.sampled_from(IMPACTS), max_size=2),
+    st.sampled_from([{}, {"to": "address"}, {"size": "id"}]),
+    st.sampled_from(["", "", "it must be asked"]),
+)
+LEDGER = st.none() | st.builds(
+    _heard,
+    st.lists(st.sampled_from(["ann@acme.example", "a@evil.example", "5", "go"])),
+    st.sampled_from([(), ("untrusted",), ("private", "untrusted")]),
 )
 SCENES = st.builds(
     Scene,
@@ -233,6 +254,8 @@ DEFAULTS = st.fixed_dictionaries(
         "write": st.sampled_from(VERDICTS),
         "external": st.sampled_from(VERDICTS),
         "allow_yes": st.booleans(),
+        "provenance": st.sampled_from(SETTLES_LESS),
+        "check_egress": st.booleans(),
     },
 )
 
@@ -241,8 +264,8 @@ def _rank(value: Verdict) -> int:
     return VERDICTS.index(value)
 
 
-@settings(max_examples=300, deadline=None)
-@given(ARGUMENTS, RULES, RULES, SKILL, SCENES, DEFAULTS)
+@settings(max_examples=200, deadline=None)
+@given(ARGUMENTS, RULES, RULES, SKILL, SCENES, DEFAULTS, LEDGER)
 def test_a_rule_that_is_not_allow_never_makes_a_call_laxer(
     arguments: dict[str, Any],
     rules: list[dict[str, Any]],
@@ -250,42 +273,64 @@ def test_a_rule_that_is_not_allow_never_makes_a_call_laxer(
     skill: Skill,
     scene: Scene,
     defaults: dict[str, Any],
+    ledger: Ledger | None,
 ) -> None:
     stricter = [rule for rule in more if rule["verdict"] != "allow"]
-    before = verdict(arguments, *rules, skill=skill, scene=scene, **defaults)
-    after = verdict(arguments, *rules, *stricter, skill=skill, scene=scene, **defaults)
+    before = verdict(arguments, *rules, skill=skill, scene=scene, ledger=ledger, **defaults)
+    after = verdict(arguments, *rules, *stricter, skill=skill, scene=scene, ledger=ledger, **defaults)
     assert _rank(after.verdict) >= _rank(before.verdict)
 
 
 @settings(max_examples=100, deadline=None)
-@given(ARGUMENTS, RULES, SKILL, SCENES, DEFAULTS)
+@given(ARGUMENTS, RULES, SKILL, SCENES, DEFAULTS, LEDGER)
 def test_the_order_of_rules_never_matters(
     arguments: dict[str, Any],
     rules: list[dict[str, Any]],
     skill: Skill,
     scene: Scene,
     defaults: dict[str, Any],
+    ledger: Ledger | None,
 ) -> None:
     named = [{"id": f"n{number}", **rule} for number, rule in enumerate(rules)]
-    decisions = [verdict(arguments, *order, skill=skill, scene=scene, **defaults) for order in permutations(named)]
+    decisions = [
+        verdict(arguments, *order, skill=skill, scene=scene, ledger=ledger, **defaults) for order in permutations(named)
+    ]
     assert all(decision == decisions[0] for decision in decisions)
 
 
 @settings(max_examples=200, deadline=None)
-@given(ARGUMENTS, RULES, SKILL, SCENES, DEFAULTS)
+@given(ARGUMENTS, RULES, SKILL, SCENES, DEFAULTS, LEDGER)
 def test_floors_and_reasons_always_hold(
     arguments: dict[str, Any],
     rules: list[dict[str, Any]],
     skill: Skill,
     scene: Scene,
     defaults: dict[str, Any],
+    ledger: Ledger | None,
 ) -> None:
-    decision = verdict(arguments, *rules, skill=skill, scene=scene, **defaults)
-    floor = "ask" if skill.impact == {"destroy"} else "ask-apart" if skill.impact else "allow"
+    decision = verdict(arguments, *rules, skill=skill, scene=scene, ledger=ledger, **defaults)
+    floor = "ask-apart" if skill.impact - {"destroy"} else "ask" if skill.impact or skill.asks else "allow"
     assert _rank(decision.verdict) >= _rank(floor)  # type: ignore[arg-type]
     assert decision.reason and decision.source
     assert decision.verdict == decision.steps[0][0]
     assert bool(decision.remedy) is (decision.verdict != "allow")
+
+
+@settings(max_examples=100, deadline=None)
+@given(ARGUMENTS, RULES, SKILL, SCENES, DEFAULTS, LEDGER)
+def test_provenance_settles_the_default_only(
+    arguments: dict[str, Any],
+    rules: list[dict[str, Any]],
+    skill: Skill,
+    scene: Scene,
+    defaults: dict[str, Any],
+    ledger: Ledger | None,
+) -> None:
+    known = verdict(arguments, *rules, skill=skill, scene=scene, ledger=ledger, **defaults)
+    unknown = verdict(arguments, *rules, skill=skill, scene=scene, **defaults)
+    against = [step[0] for step in unknown.steps if not step[1].startswith("default ") and step[0] != "allow"]
+    assert _rank(known.verdict) >= max(map(_rank, against), default=0)
+    assert known.verdict == unknown.verdict or unknown.source.startswith("default ") or skill.effect == "read"
 
 
 def test_a_block_to_copy_comes_last_in_a_remedy() -> None:

@@ -187,3 +187,22 @@ def test_a_wide_rule_may_be_about_a_pack_that_is_left_out() -> None:
     assert "no skill that is here has this argument" in warning
     with pytest.raises(PolicyError, match="no argument paths"):
         load(about("paths", {"eq": 1}, "mail.send"), incomplete=True)
+
+
+def test_a_misspelt_skill_of_a_pack_that_is_not_enabled_is_suggested(tmp_path: Path, private_state: Path) -> None:
+    from remit import Deployment
+    from remit.cli.main import run
+
+    assert run(["init", "--yes", "--enforcement", "available", "--packs", "calc", "-C", str(tmp_path)]) == 0
+    config = tmp_path / "remit.toml"
+    rules = {"a": "files.delete_fil", "b": "fils.*", "c": "files.read_file", "d": "calc.evaluat"}
+    for id_, skill in rules.items():
+        rule = f'\n[[rule]]\nid = "{id_}"\nverdict = "deny"\nmatch = {{ skill = "{skill}" }}\nreason = "no"\n'
+        config.write_text(config.read_text() + rule)
+    with Deployment.open(tmp_path, require_trust=False) as deployment:
+        warnings = {line.split()[1]: line for line in deployment.rules.warnings}
+    off = "which is installed and not enabled?"
+    assert warnings["a"].endswith(f"did you mean files.delete_file, {off}")
+    assert warnings["b"].endswith(f"did you mean files.*, {off}")
+    assert warnings["c"].endswith("files.read_file, which is not enabled here")
+    assert warnings["d"].endswith("did you mean calc.evaluate?")

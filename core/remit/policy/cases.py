@@ -33,7 +33,7 @@ class Case(BaseModel):
         arguments: as the model would write them.
         verdict: what is expected; `invalid` for arguments that do not fit, None where nothing is.
         source: a source that the verdict must have, such as `rule no-outside-mail`; None for any.
-        asked_by, interactive, agent, read_only: the scene.
+        asked_by, interactive, agent, above, read_only: the scene.
         said: what the user said before, for provenance.
         read: untrusted results that were read before.
     """
@@ -48,6 +48,7 @@ class Case(BaseModel):
     asked_by: AskedBy = "model"
     interactive: bool = True
     agent: str = ""
+    above: tuple[str, ...] = ()
     read_only: bool = False
     said: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -115,7 +116,13 @@ def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
     checked = Arguments(skill.schema).check(json.dumps(case.arguments))
     if isinstance(checked, Rejected):
         raise UsageError(f"the arguments do not fit {case.skill}: {checked.message}")
-    scene = Scene(interactive=case.interactive, agent=case.agent, asked_by=case.asked_by, read_only=case.read_only)
+    scene = Scene(
+        interactive=case.interactive,
+        agent=case.agent,
+        above=case.above,
+        asked_by=case.asked_by,
+        read_only=case.read_only,
+    )
     return decide(skill, checked.value, rules, scene, _ledger(case))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from remit.errors import PolicyError
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from remit.policy.operators import Places
 
 
-def check_rule(rule: RuleConfig, skills: Mapping[str, Skill], *, incomplete: bool = False) -> Iterator[str]:
+def check_rule(
+    rule: RuleConfig,
+    skills: Mapping[str, Skill],
+    *,
+    incomplete: bool = False,
+    further: Callable[[], Collection[str]] = tuple,
+) -> Iterator[str]:
     """Yield warnings about a rule.
 
     Args:
@@ -23,6 +29,7 @@ def check_rule(rule: RuleConfig, skills: Mapping[str, Skill], *, incomplete: boo
         skills: full name to skill, of everything that can be called.
         incomplete: skills of the deployment are left out; a rule about many skills may be about those,
             so that an argument which none of the others has is a warning.
+        further: returns full names of skills that are installed and not enabled, for hints.
 
     Raises:
         PolicyError: a skill that is installed has no such argument, or one of another type.
@@ -32,7 +39,7 @@ def check_rule(rule: RuleConfig, skills: Mapping[str, Skill], *, incomplete: boo
     for match, part in ((rule.match, "match"), (rule.unless, "unless")):
         if match is None:
             continue
-        yield from _unknown_skills(rule.id, match.skill or (), skills)
+        yield from _unknown_skills(rule.id, match.skill or (), skills, further)
         meant = _meant(match.skill or named, skills)
         wide = any(pattern.endswith("*") for pattern in match.skill or named or ("*",))
         for path, operators in match.arguments.items():
@@ -78,14 +85,19 @@ def _meant(patterns: tuple[str, ...] | None, skills: Mapping[str, Skill]) -> tup
     return (*named, *(skill for skill in skills.values() if skill.pack in packs)) if packs else tuple(named)
 
 
-def _unknown_skills(rule: str, patterns: tuple[str, ...], skills: Mapping[str, Skill]) -> Iterator[str]:
+def _unknown_skills(
+    rule: str, patterns: tuple[str, ...], skills: Mapping[str, Skill], further: Callable[[], Collection[str]]
+) -> Iterator[str]:
     packs = {f"{skill.pack}.*" for skill in skills.values()}
     for pattern in patterns:
         # Skills of the host are always there and join later.
         host = pattern.startswith(f"{RESERVED_PACK}.")
         if not host and pattern != "*" and pattern not in skills and pattern not in packs:
-            close = nearest(pattern, [*skills, *packs])
-            hint = f"; did you mean {close}?" if close else ""
+            others = [name for name in further() if name not in skills]
+            there = [*others, *{f"{name.partition('.')[0]}.*" for name in others}]
+            close = "" if pattern in there else nearest(pattern, [*skills, *packs, *there])
+            off = ", which is installed and not enabled" if close in there else ""
+            hint = f"; did you mean {close}{off}?" if close else ""
             yield f"rule {rule} is about {pattern}, which is not enabled here{hint}"
 
 

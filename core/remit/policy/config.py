@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from remit.policy.grants import SessionGrants
 from remit.provenance.level import Level
 from remit.values import Effect, Impact, Verdict
 
@@ -155,6 +156,8 @@ class DefaultsConfig(_Closed):
         check_egress: a read that carries something out (a URL that the user did not name, private data) is asked
             about; None for whenever `provenance` is not `off`.
         two_person: impacts that two people must sign off, neither of them the one for whom the call is made.
+        session_grants: whether a session has all skills, or beside those that read only what was granted to it;
+            see `remit.policy.grants.SessionGrants`.
     """
 
     read: Verdict = "allow"
@@ -167,6 +170,8 @@ class DefaultsConfig(_Closed):
     provenance: Level = "off"
     check_egress: bool | None = None
     two_person: Annotated[tuple[Impact, ...], BeforeValidator(_as_tuple)] = ()
+    max_depth: int = Field(default=3, ge=1, le=10)
+    session_grants: SessionGrants = "off"
 
     @property
     def egress(self) -> bool:

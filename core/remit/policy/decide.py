@@ -32,6 +32,9 @@ _IMPACT_WORDS: Mapping[Impact, str] = {
 PROVENANCE = "provenance"
 """The source of what the origin of a call's values settles or asks."""
 
+ALWAYS = "its nature"
+"""The source of what a skill of the host asks for in any case."""
+
 _EFFECT_WORDS = {
     "read": "it reads",
     "write": "it changes something in the deployment's folders",
@@ -59,6 +62,7 @@ def decide(
             *_read_only(skill, scene),
             *((rule.verdict, f"rule {rule.id}", rule.reason) for rule in matching if rule.verdict != "allow"),
             *(_floor(impact, rules) for impact in sorted(skill.impact)),
+            *((("ask", ALWAYS, skill.asks),) if skill.asks else ()),
             _base(skill, rules, scene, allowing, finding),
         ),
         key=_gravity,

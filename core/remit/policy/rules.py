@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ class Scene:
     Attributes:
         interactive: a person can be asked right now.
         agent: name of the agent; empty for none.
+        above: names of the agents that led to it, the one that gave it its task first: what a rule that is not
+            `allow` says about one of them holds for it, too, so that nobody does through others what it may not do.
         asked_by: who asked for the call.
         read_only: only skills with effect `read` may run.
         yes_to_writes: the person said yes to every write of this run beforehand.
@@ -34,6 +36,7 @@ class Scene:
 
     interactive: bool = True
     agent: str = ""
+    above: tuple[str, ...] = ()
     asked_by: AskedBy = "model"
     read_only: bool = False
     yes_to_writes: bool = False
@@ -78,12 +81,25 @@ class Rule:
 
     def applies(self, skill: Skill, arguments: Mapping[str, Any], scene: Scene) -> bool:
         """Tell whether the rule speaks about this call; doubt counts against the call."""
-        if not _scene_fits(self.when, scene):
+        if not self._fits(scene):
             return False
         meant = self.match.means(skill, arguments, scene)
         if self.unless is not None and meant is not False:
             meant = conjunction((meant, negation(self.unless.means(skill, arguments, scene))))
         return self.verdict != "allow" if meant is None else meant
+
+    def speaks_of(self, agent: str, above: Sequence[str] = ()) -> bool:
+        """Tell whether the rule is about calls of an agent, which those `above` led to; see `Scene`."""
+        named = self.when.agent if self.when is not None else None
+        return named is None or agent in named or (self.verdict != "allow" and not set(above).isdisjoint(named))
+
+    def _fits(self, scene: Scene) -> bool:
+        when = self.when
+        if when is None:
+            return True
+        interactive = when.interactive is None or when.interactive is scene.interactive
+        unattended = when.unattended is None or when.unattended is not scene.interactive
+        return interactive and unattended and self.speaks_of(scene.agent, scene.above)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +129,7 @@ class Rules:
         folder: Path | None = None,
         anchors: Mapping[str, str] | None = None,
         incomplete: bool = False,
+        further: Callable[[], Collection[str]] = tuple,
     ) -> Rules:
         """Check rules against the installed skills and make them ready.
 
@@ -123,6 +140,7 @@ class Rules:
             folder: the folder of `remit.toml`, from which relative paths start.
             anchors: name to absolute path; `workspace` is taken from the skills when left out.
             incomplete: skills of the deployment are left out of `skills`; see `check_rule`.
+            further: returns full names of skills that are installed and not enabled; see `check_rule`.
 
         Raises:
             PolicyError: two rules share an id, or a rule about an installed skill can never match.
@@ -132,7 +150,9 @@ class Rules:
         defaults = DefaultsConfig() if defaults is None else defaults
         places = Places(folder=str(folder) if folder else None, anchors=_anchors(skills, anchors))
         _refuse_doubles(rules)
-        warnings = [warning for rule in rules for warning in check_rule(rule, skills, incomplete=incomplete)]
+        warnings = [
+            warning for rule in rules for warning in check_rule(rule, skills, incomplete=incomplete, further=further)
+        ]
         ready = sorted((_rule(rule, places) for rule in rules), key=lambda rule: rule.id)
         warnings += [warning for rule in rules for warning in stray_folders(rule, places)]
         return cls(
@@ -167,14 +187,6 @@ def _holds(conditions: tuple[Condition, ...], value: Any, base: str | None) -> T
     if isinstance(value, Missing):
         return None if value.known else False
     return conjunction(condition.holds(value, base) for condition in conditions)
-
-
-def _scene_fits(when: WhenConfig | None, scene: Scene) -> bool:
-    if when is None:
-        return True
-    interactive = when.interactive is None or when.interactive is scene.interactive
-    unattended = when.unattended is None or when.unattended is not scene.interactive
-    return interactive and unattended and (when.agent is None or scene.agent in when.agent)
 
 
 def _anchors(skills: Mapping[str, Skill], given: Mapping[str, str] | None) -> Mapping[str, str]:

@@ -38,22 +38,25 @@ _NO_HOSTS = frozenset(
 LONGEST_TOKEN = 2_200
 """Characters of one address, URL or code that are looked at."""
 
-_ANCHORS = tuple(
-    map(
-        re.compile,
-        (
-            r"@(?=\w)",
-            r"://",
-            r"\.(?=[^\W\d_])",
-            r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
-            r"[0-9](?=[A-Za-z0-9]{3})",
-        ),
-    )
-)
-"""What an address, a URL, a host or a code has inside; text without it is not looked at again.
+_ANCHORS = tuple(map(re.compile, (r"@(?=\w)", r"://", r"\.(?=[^\W\d_])")))
+"""What an address, a URL or a host has inside; text without it is not looked at again.
 
-Looked for one by one: a pattern that begins with one letter or class is many times faster than a choice.
+Looked for one by one: a pattern that begins with one certain character is many times faster than one that begins
+with a choice or a class.
 """
+
+_SHAPE = bytes.maketrans(
+    b"123456789BCDEFGHIJKLMNOPQRSTUVWXYZbcdefghijklmnopqrstuvwxyz", b"0" * 9 + b"A" * 25 + b"a" * 25
+)
+"""Makes one digit of all digits, and one letter of all letters of a case: what numbers look like can be looked for
+by patterns that begin with one certain character."""
+
+_SHAPE_ANCHORS = tuple(map(re.compile, (rb"0\.0{1,3}\.0{1,3}\.0", rb"0(?=[Aa0]{3})")))
+"""What a numeric host and a code have inside, as shapes."""
+
+_MAY_BE_DATE = re.compile(rb"0[-/.]0?0[-/.]0")
+_MAY_BE_NUMBER = re.compile(rb"0(?:[ ./()-]{0,2}0){7}")
+_MAY_BE_ACCOUNT = re.compile(rb"AA00")
 
 _BREAKS = " \t\n\r\x0b\x0c<>\"'"
 _BREAK = re.compile(f"[{_BREAKS}]")
@@ -64,11 +67,10 @@ _IN_TOKEN = re.compile(
     r"|(?P<ip>\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5})?(?:/\S*)?)"
     r"|(?P<code>\b[A-Za-z0-9]{6,64}\b)"
 )
-_MAY_BE_DATE = re.compile(r"[0-9][-/.][0-3]?[0-9][-/.][0-9]")
 _ACCOUNT = re.compile(r"(?P<account>[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)")
 _NUMBER = re.compile(r"(?P<number>\d(?:[ ./()-]{0,2}\d){7,30})")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-_IDEOGRAPHIC_DOT = re.compile(r"(?<=[A-Za-z0-9])\u3002(?=[A-Za-z0-9])")
+_INVISIBLE = frozenset(map(chr, (0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF)))
+_IDEOGRAPHIC_DOT = re.compile(r"\u3002(?<=[A-Za-z0-9]\u3002)(?=[A-Za-z0-9])")
 _TRAILING = ".,;:!?)]}>'\""
 
 
@@ -89,32 +91,48 @@ class Identifier:
 
 def identifiers(text: str) -> Iterator[Identifier]:
     """Yield each identifier in `text` once; a calendar date is none."""
-    plain = _without_dates(text if text.isascii() else _as_followed(text))
+    plain = text if text.isascii() else _as_followed(text)
+    shape = _shape(plain)
+    if _MAY_BE_DATE.search(shape) is not None:
+        plain = IN_FIGURES.sub(_blanked, plain)
+        shape = _shape(plain)
     seen: set[tuple[Kind, str | Place]] = set()
-    for match in chain.from_iterable(map(_IN_TOKEN.finditer, _tokens(plain))):
+    for match in chain.from_iterable(map(_IN_TOKEN.finditer, _tokens(plain, shape))):
         yield from _new(match, seen)
-    accounts = list(_ACCOUNT.finditer(plain))
+    strange = not plain.isascii() and any(letter.isdecimal() for letter in set(plain) if not letter.isascii())
+    accounts = list(_ACCOUNT.finditer(plain)) if strange or _MAY_BE_ACCOUNT.search(shape) else []
     left = _ACCOUNT.sub(" ", plain) if accounts else plain
-    for match in chain(accounts, _NUMBER.finditer(left)):
+    numbers = _NUMBER.finditer(left) if strange or _MAY_BE_NUMBER.search(shape) else ()
+    for match in chain(accounts, numbers):
         yield from _new(match, seen)
+
+
+def _shape(text: str) -> bytes:
+    """Return one byte for each character: what kind it is of; `?` for all beyond ASCII, digits of other scripts too."""
+    return text.encode("ascii", "replace").translate(_SHAPE)
 
 
 def _as_followed(text: str) -> str:
     """Return text as whoever follows a link in it takes it: in one form, and without what is invisible."""
-    return _IDEOGRAPHIC_DOT.sub(".", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)))
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+    if not _INVISIBLE.isdisjoint(text):
+        text = "".join(letter for letter in text if letter not in _INVISIBLE)
+    return _IDEOGRAPHIC_DOT.sub(".", text)
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _tokens(text: str, shape: bytes) -> Iterator[str]:
     """Yield the pieces between spaces and quotes that have an anchor inside, long ones in parts."""
+    found = [match.span() for anchor in _ANCHORS for match in anchor.finditer(text)]
+    found += [match.span() for anchor in _SHAPE_ANCHORS for match in anchor.finditer(shape)]
     end = 0
-    anchors = sorted(chain.from_iterable(one.finditer(text) for one in _ANCHORS), key=re.Match.start)
-    for anchor in anchors:
-        if anchor.start() < end:
+    for begins, ends in sorted(found):
+        if begins < end:
             continue
-        first = max(end, anchor.start() - LONGEST_TOKEN)
-        start = max(first, 1 + max(text.rfind(one, first, anchor.start()) for one in _BREAKS))
-        right = _BREAK.search(text, anchor.end(), start + LONGEST_TOKEN)
-        end = right.start() if right else min(len(text), max(anchor.end(), start + LONGEST_TOKEN))
+        first = max(end, begins - LONGEST_TOKEN)
+        start = max(first, 1 + max(text.rfind(one, first, begins) for one in _BREAKS))
+        right = _BREAK.search(text, ends, start + LONGEST_TOKEN)
+        end = right.start() if right else min(len(text), max(ends, start + LONGEST_TOKEN))
         yield text[start:end]
 
 
@@ -147,10 +165,8 @@ def plain_address(text: str) -> str:
     return text.lower()
 
 
-def _without_dates(text: str) -> str:
-    if _MAY_BE_DATE.search(text) is None:
-        return text
-    return IN_FIGURES.sub(lambda match: " " * len(match[0]) if any(readings(match)) else match[0], text)
+def _blanked(match: re.Match[str]) -> str:
+    return " " * len(match[0]) if any(readings(match)) else match[0]
 
 
 def _address(text: str) -> Identifier:

@@ -217,6 +217,14 @@ def _private_parts(values: list[_Value], ledger: Ledger) -> list[str]:
     return []
 
 
+def carried(arguments: Mapping[str, Any], ledger: Ledger) -> frozenset[str]:
+    """Return the labels of what a call's arguments repeat of the session's results: text, or an identifier."""
+    texts = [one for one in _values("", arguments) if isinstance(one.value, str)]
+    rested = [ledger.rests_on(str(one.value), label) for one in texts for label in ("untrusted", "private")]
+    brought = [source for one in texts for found in one.found for source in ledger.sources_of(found)]
+    return frozenset(label for source in (*rested, *brought) if source is not None for label in source.labels)
+
+
 def _settled(targets: list[_Value]) -> str:
     if not targets:
         return "you named what it is about, and it goes nowhere else"

@@ -8,7 +8,7 @@ from typing import Any
 
 from remit.provenance.identifiers import Identifier, identifiers
 from remit.provenance.records import Records, Source, parsed
-from remit.provenance.words import Words, words_of
+from remit.provenance.words import Words, words_in
 
 RUN_OF_WORDS = 7
 """Words in a row that a text shares with another only by resting on it."""
@@ -68,14 +68,14 @@ class Ledger:
         known = self._runs.get(label)
         if not known:
             return None
-        words = words_of(text).split()
+        words = words_in(text)
         step = 1 if len(words) <= LONG else RUN_OF_WORDS
         found = next((known[run] for run in _runs(words, step) if run in known), None)
         return found or (self._full.get(label) if len(words) >= RUN_OF_WORDS else None)
 
     def _keep_runs(self, text: str, label: str, source: Source) -> None:
         kept = self._runs[label]
-        for run in _runs(words_of(text).split(), 1):
+        for run in _runs(words_in(text), 1):
             if len(kept) >= MOST_RUNS:
                 self._full.setdefault(label, source)
                 return

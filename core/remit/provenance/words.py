@@ -23,6 +23,7 @@ LONGEST = 2_200
 """Characters from which a value is a text rather than a name or URL."""
 
 _WORD = re.compile(r"[^\W_]+")
+_BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum()})
 _AMOUNT = re.compile(r"(?<![\w.,])[-+]?\d{1,15}(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
 _ANNOUNCED = re.compile(r"(?:\b(?:id|number|no|nr|item|entry)\.?\s*[:=]?\s*|#\s*)(\d{1,7})\b")
 _EXTENSION = re.compile(r"\.[^\W_]{1,5}\Z")
@@ -36,9 +37,16 @@ _EXACT = re.compile(r"[/\\*`|<>;&]|(?<!^)@|\.\.|^[~.$-]|~$")
 """Marks of a value that leads elsewhere than its words say: of a path, a pattern, a list of several."""
 
 
+def words_in(text: str) -> list[str]:
+    """Return the words of `text` in one form, in order."""
+    if text.isascii():  # the same, many times faster
+        return text.lower().translate(_BLANKS).split()
+    return _WORD.findall(_plain(text))
+
+
 def words_of(text: str) -> str:
     """Return the words of `text` in one form, one space around each: ` budget 2024 `."""
-    return "".join(f" {word}" for word in _WORD.findall(_plain(text))) + " "
+    return " ".join(("", *words_in(text), ""))
 
 
 def _plain(text: str) -> str:
