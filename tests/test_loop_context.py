@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.loop.context import fit
+from remit.loop.context import Rounds, fit
 from remit.loop.transcript import Transcript
 from remit.models.estimate import tokens
 from remit.models.protocol import Message, ToolCall
@@ -42,6 +42,30 @@ def test_a_budget_breaks_no_law(turns: list[tuple[str, int]], budget: int) -> No
     assert not questions or questions[-1] in fitted.messages
     if messages:
         assert messages[-1] in fitted.messages
+
+
+@given(TURNS, st.integers(0, 1000))
+def test_what_goes_is_the_oldest_and_no_more_than_must(turns: list[tuple[str, int]], budget: int) -> None:
+    messages = conversation(turns)
+    fitted = fit(messages, budget)
+    assert fitted.tokens == sum(map(tokens, fitted.messages))
+    rounds = Rounds.of(messages)
+    whole = fitted.left_out == 0
+    assert whole == (sum(map(tokens, messages)) <= budget or rounds.end == 0 or _only_pinned(rounds))
+    kept = [m for m in fitted.messages if m in messages]
+    first = next((n for n, group in enumerate(rounds.groups) if n != rounds.latest and group[0] in kept), rounds.end)
+    for number, group in enumerate(rounds.groups):
+        stays = number >= first or number == rounds.latest
+        assert all((message in kept) == stays for message in group), "a prefix of whole rounds, but for the question"
+    if not whole and first < rounds.end:
+        gone = max(number for number in range(first) if not rounds.stays(number))
+        more = sum(map(tokens, rounds.shown_from(gone)))
+        assert more + tokens(fitted.messages[0]) + 2 > budget, "one round less would not have been enough"
+
+
+def _only_pinned(rounds: Rounds) -> bool:
+    """Nothing can go: what comes before the last round is the person's latest message alone."""
+    return rounds.end == 1 and rounds.latest == 0
 
 
 def test_the_oldest_round_goes_first() -> None:

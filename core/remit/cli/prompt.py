@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import add_action, add_folder, add_json, add_no_extensions, add_read_only, opened, read_only
+from remit.skills import FIND_SKILLS, READ_RESULT
 
 if TYPE_CHECKING:
     from remit.agent import Agent
@@ -29,10 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         """
         remit prompt show
         remit prompt show --dialect react
+        remit prompt show --question "Where is my parcel?"
         remit prompt show --json
         """,
     )
     shown.add_argument("--dialect", help="how the model writes calls: native, auto, tagged, react, ...")
+    shown.add_argument("--question", default="", help="with the skills that it finds, where there are many")
     add_folder(shown)
     add_json(shown)
     add_read_only(shown)
@@ -49,7 +52,7 @@ def show(options: argparse.Namespace) -> int:
     with opened(options, quiet=options.json) as deployment:
         dialect = checked_dialect(options.dialect) or deployment.config.model.dialect
         with Agent(deployment, model=ScriptedModel([]), dialect=dialect, read_only=read_only(options)) as agent:
-            body = described(agent, dialect)
+            body = described(agent, dialect, options.question)
     if options.json:
         screen.say_json(body)
     else:
@@ -58,9 +61,9 @@ def show(options: argparse.Namespace) -> int:
     return 0
 
 
-def described(agent: Agent, dialect: str) -> dict[str, Any]:
-    """Return what an agent's model gets, as plain JSON: fragments, messages and tools."""
-    request = agent.shown()
+def described(agent: Agent, dialect: str, question: str = "") -> dict[str, Any]:
+    """Return what an agent's model gets, as plain JSON: fragments, messages and tools, and how many it must find."""
+    request, offered = agent.shown(question), agent.offered(question)
     return {
         "dialect": dialect,
         "fragments": [*_fragments(agent, request, dialect)],
@@ -69,6 +72,7 @@ def described(agent: Agent, dialect: str) -> dict[str, Any]:
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters, "strict": tool.strict}
             for tool in request.tools
         ],
+        "not_offered": len(agent.skills.keys() - {*offered, READ_RESULT}),
     }
 
 
@@ -99,3 +103,9 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
     for tool in body["tools"]:
         yield f"{tool['name']}{' (strict)' if tool['strict'] else ''}: {tool['description']}"
         yield f"  {json.dumps(tool['parameters'], ensure_ascii=False)}"
+    if body["not_offered"]:
+        yield ""
+        yield (
+            f"{body['not_offered']} more skills are not offered at once: those that the words of a question find are "
+            f"(--question shows them), and those that {FIND_SKILLS} finds"
+        )
