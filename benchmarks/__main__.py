@@ -11,6 +11,7 @@ from benchmarks import (
     many_cells,
     python_engine,
     rights,
+    skill_search,
     startup,
     verdicts,
 )
@@ -27,6 +28,7 @@ if __name__ == "__main__":
         dialects,
         log,
         verdicts,
+        skill_search,
     ):
         benchmark.main([])
         print()

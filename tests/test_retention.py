@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from remit.evidence.verify import verify
+from remit.memory.fact import Fact
+from remit.memory.kept import StateFacts
 from remit.state.reading import Wanted, read
 from remit.state.retention import DAY, Selection, before_size, empty_wal, remove, rewrite, would_remove
 from remit.state.store import State
@@ -82,16 +84,20 @@ def payloads(folder: Path) -> dict[str, bool]:
 def test_one_person_is_erased_from_every_corner(here: Here) -> None:
     lived(here.folder, "ada")
     lived(here.folder, "bob")
+    with State(here.folder) as state:
+        for who, words in WORDS.items():
+            StateFacts(state).put(who, Fact(name="said", kind="text", value=words))
     before = raw(here.folder)
     assert all(words.encode() in before for words in WORDS.values())
     erased = here.log("erase", "--who", "ada", "--yes", "--json").json["removed"][0]
     assert erased.pop("bytes") > 0
-    assert erased == {"payloads": 2, "sessions": 1, "results": 1, "cached": 1, "requests": 1}
+    assert erased == {"payloads": 2, "sessions": 1, "results": 1, "cached": 1, "requests": 1, "facts": 1}
     after = raw(here.folder)
     assert WORDS["ada"].encode() not in after and WORDS["bob"].encode() in after
     assert payloads(here.folder) == {"ada": False, "bob": True}
     with State(here.folder) as state:
         assert state.load_session("s-ada") is None and state.load_session("s-bob") is not None
+        assert not StateFacts(state).facts("ada") and len(StateFacts(state).facts("bob")) == 1
         assert state.cache_get("key-ada") is None and state.cache_get("key-bob") is not None
     assert "erased on 20" in here.log("list", "--who", "ada").out
     assert "erased on 20" in here.log("show", "c-ada").out and "on request" in here.log("replay", "s-ada").out

@@ -354,21 +354,21 @@ def test_an_edit_takes_the_place_of_what_was_asked(state: State) -> None:
 
 
 def test_a_token_proves_one_name(state: State) -> None:
-    token = state.add_approver("Ann", by="root")
+    token = state.add_token("Ann", by="root")
     assert (
         state.approver_of(token) == "Ann" and state.approver_of(token + "x") is None and state.approver_of("") is None
     )
     assert token not in state.database.path.read_bytes().decode("latin-1")
-    again = state.add_approver("ann", by="root")
+    again = state.add_token("ann", by="root")
     assert state.approver_of(token) is None and state.approver_of(again) == "ann"
-    assert [one.name for one in state.approvers()] == ["ann"]
-    assert state.remove_approver("ANN", by="root") and not state.remove_approver("ann", by="root")
+    assert [one.name for one in state.tokens()] == ["ann"]
+    assert state.remove_token("ANN", by="root") and not state.remove_token("ann", by="root")
     assert state.approver_of(again) is None
     events = [record.event for record in state.records()]
-    assert events == ["signoff.person_added", "signoff.person_added", "signoff.person_removed"]
+    assert events == ["token.added", "token.added", "token.removed"]
     for name in ("", " ", "x" * 65, "a\u202eb", "a\nb"):
         with pytest.raises(UsageError):
-            state.add_approver(name, by="root")
+            state.add_token(name, by="root")
 
 
 @pytest.mark.parametrize(

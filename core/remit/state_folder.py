@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
@@ -105,15 +106,25 @@ def open_state(folder: Path) -> StateFolder:
 
 def data_folder(state: StateFolder, pack: str, principal: str) -> Path:
     """Return the folder `${data}` of one pack and principal, made where it is missing."""
-    who = _hashed(principal)[:16]
     folder = private_folder(state.path / "data")
-    return private_folder(private_folder(folder / pack) / who)
+    return private_folder(private_folder(folder / pack) / data_name(principal))
+
+
+def data_name(principal: str) -> str:
+    """Return the name of the folders that packs keep for `principal`."""
+    return _hashed(principal)[:16]
 
 
 def data_folders(state: Path, principal: str) -> tuple[Path, ...]:
     """Return the folders that packs keep for `principal` in the state at `state`, without empty ones."""
-    who = _hashed(principal)[:16]
-    return tuple(found for found in sorted(state.glob(f"data/*/{who}")) if any(found.iterdir()))
+    found = sorted(state.glob(f"data/*/{data_name(principal)}"))
+    return tuple(folder for folder in found if any(folder.iterdir()))
+
+
+def remove_data(state: Path, principal: str) -> None:
+    """Remove what packs keep for `principal` in the state at `state`, empty folders too."""
+    for found in state.glob(f"data/*/{data_name(principal)}"):
+        shutil.rmtree(found, ignore_errors=True)
 
 
 def person_key() -> bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from remit.loop.ports import Store
 from remit.pipeline.redact import Redactor
+from remit.state.chain import Entry
 
 
 class Kept:
@@ -19,7 +21,9 @@ class Kept:
     def __init__(self, store: Store, redactor: Redactor) -> None:
         self._store = store
         self._redactor = redactor
-        self._messages: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        self._given: list[Mapping[str, Any]] = []
+        self._clean: list[Mapping[str, Any]] = []
+        self._saved = 0
 
     def append(
         self,
@@ -35,17 +39,35 @@ class Kept:
         return self._store.append(event, session=session, body=clean, sealed=hidden, durable=durable)
 
     def save_session(
-        self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str, durable: bool = True
+        self,
+        session: str,
+        transcript: Sequence[Mapping[str, Any]],
+        *,
+        status: str,
+        durable: bool = True,
+        same: int = 0,
+        records: Sequence[Entry] = (),
     ) -> None:
-        """Save a session, see `Store`."""
-        clean = [self._clean(message) for message in transcript]
-        self._store.save_session(session, clean, status=status, durable=durable)
+        """Save a session, see `Store`; what this run has saved already is not gone through or written again."""
+        same = self._known(transcript)
+        new = [_cleaned(message, self._redactor) for message in transcript[same:]]
+        self._given[same:], self._clean[same:] = transcript[same:], new
+        saved, self._saved = min(self._saved, same), 0
+        clean = [self._entry(entry) for entry in records]
+        self._store.save_session(session, self._clean, status=status, durable=durable, same=saved, records=clean)
+        self._saved = len(self._clean)
 
-    def _clean(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a message without what is hidden; the transcript hands out the same object each time."""
-        known = self._messages.get(id(message))
-        if known is not None and known[0] is message:
-            return known[1]
-        clean: Mapping[str, Any] = self._redactor.value(dict(message))
-        self._messages[id(message)] = (message, clean)
-        return clean
+    def _entry(self, entry: Entry) -> Entry:
+        body, sealed = self._redactor.value(dict(entry.body)), self._redactor.value(dict(entry.sealed))
+        return replace(entry, body=body, sealed=sealed)
+
+    def _known(self, transcript: Sequence[Mapping[str, Any]]) -> int:
+        """Return how many messages at the beginning were given before; the transcript hands out the same objects."""
+        length = min(len(self._given), len(transcript))
+        return next((place for place in range(length) if self._given[place] is not transcript[place]), length)
+
+
+def _cleaned(message: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
+    """Return a message without what is hidden: itself, where nothing is."""
+    clean: Mapping[str, Any] = redactor.value(dict(message))
+    return message if clean == message else clean

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from remit.skills import Skill
+from remit.state.chain import Entry
 from remit.values import Call, Result
 
 
@@ -50,7 +51,21 @@ class Store(Protocol):
         ...
 
     def save_session(
-        self, session: str, transcript: Sequence[Mapping[str, Any]], *, status: str, durable: bool = True
+        self,
+        session: str,
+        transcript: Sequence[Mapping[str, Any]],
+        *,
+        status: str,
+        durable: bool = True,
+        same: int = 0,
+        records: Sequence[Entry] = (),
     ) -> None:
-        """Save a session, replacing what was saved under the same id; `durable` as in `append`."""
+        """Save a session, replacing what was saved under the same id; `durable` as in `append`.
+
+        Args:
+            session, transcript, status: of the session.
+            durable: as in `append`.
+            same: how many messages at the beginning are those that the caller saved last.
+            records: written in the same transaction, before anything that comes later.
+        """
         ...

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 SHORTEST_ID = 6
 """Characters of a request's id that a person types at least."""
 
-_COLUMNS = "nonce, digest, action, session, call, state, created, expires, request, decision, who, approvers, people"
+COLUMNS = "nonce, digest, action, session, call, state, created, expires, request, decision, who, approvers, people"
+"""Columns of a request, as `stored` takes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,14 @@ class StoredSignoff:
         return request
 
 
+class _NotTaken(Exception):
+    """An answer does not count; raised inside a transaction, it undoes what was done there."""
+
+    def __init__(self, state: SignoffState, why_not: str) -> None:
+        super().__init__(why_not)
+        self.state, self.why_not = state, why_not
+
+
 class Answering:
     """Finding requests, answering them from another process, and finding approvals that wait to be used."""
 
@@ -91,9 +100,9 @@ class Answering:
         Raises:
             StateError: they cannot be read.
         """
-        query = f"SELECT {_COLUMNS} FROM signoffs WHERE ? OR state = 'pending' ORDER BY created DESC, nonce LIMIT ?"
+        query = f"SELECT {COLUMNS} FROM signoffs WHERE ? OR state = 'pending' ORDER BY created DESC, nonce LIMIT ?"
         rows = self.database.read(lambda c: c.execute(query, (everything, limit)).fetchall())
-        found = map(_stored, reversed(rows))
+        found = map(stored, reversed(rows))
         return tuple(one for one in found if everything or one.state == "pending")
 
     def signoff(self, start: str) -> StoredSignoff:
@@ -105,12 +114,12 @@ class Answering:
         """
         if len(start) < SHORTEST_ID or not start.isalnum():
             raise UsageError(f"{start[:64]!r} is no id of a request", remedy="remit signoff list")
-        query = f"SELECT {_COLUMNS} FROM signoffs WHERE substr(nonce, 1, ?) = ? LIMIT 2"
+        query = f"SELECT {COLUMNS} FROM signoffs WHERE substr(nonce, 1, ?) = ? LIMIT 2"
         rows = self.database.read(lambda c: c.execute(query, (len(start), start.lower())).fetchall())
         if len(rows) != 1:
             found = "more than one request begins" if rows else "no request begins"
             raise UsageError(f"{found} with {start}", remedy="remit signoff list --all")
-        return _stored(rows[0])
+        return stored(rows[0])
 
     def answer_signoff(self, asked: StoredSignoff, decision: SignoffDecision) -> SignoffState:
         """Keep an answer and its record in one transaction, and return the state that the request has now.
@@ -158,6 +167,8 @@ class Answering:
     ) -> tuple[SignoffState, str]:
         """Refuse a request and put one with other arguments in its place, answered, in one transaction.
 
+        Where the answer does not count, the request is as it was. What is edited again stands for what was asked first.
+
         Returns:
             The state of the new request, and why nothing was changed; empty when it was.
 
@@ -169,8 +180,12 @@ class Answering:
             state, why_not = apply_decision(connection, asked.nonce, refusal)
             if why_not:
                 return state, why_not
-            insert_request(connection, request, call=asked.call, edits=asked.action)
+            query = "SELECT edits FROM signoffs WHERE nonce = ?"
+            (first,) = connection.execute(query, (asked.nonce,)).fetchone()
+            insert_request(connection, request, call=asked.call, edits=first or asked.action)
             state, why_not = apply_decision(connection, request.nonce, decision)
+            if why_not:
+                raise _NotTaken(state, why_not)
             about = {
                 "nonce": request.nonce,
                 "digest": request.digest,
@@ -183,13 +198,16 @@ class Answering:
             }
             entries = [
                 _answered(asked, refusal, "denied"),
-                _entry("signoff.asked", asked, about, {}),
-                *([] if why_not else [_answered(asked, decision, state, nonce=request.nonce)]),
+                request_entry("signoff.asked", asked, about, {}),
+                _answered(asked, decision, state, nonce=request.nonce),
             ]
             Chain(connection, self.database.scratch).add_all([prepared(entry) for entry in entries])
-            return state, why_not
+            return state, ""
 
-        return self.database.write(work)
+        try:
+            return self.database.write(work)
+        except _NotTaken as untaken:
+            return untaken.state, untaken.why_not
 
     def withdraw_approval(self, asked: StoredSignoff, *, by: str) -> bool:
         """Take an approval back that has not been used; False when it has been, or there is none.
@@ -197,7 +215,7 @@ class Answering:
         Raises:
             StateError: it cannot be written.
         """
-        entry = _entry("signoff.revoked", asked, {"nonce": asked.nonce, "by": by}, {})
+        entry = request_entry("signoff.revoked", asked, {"nonce": asked.nonce, "by": by}, {})
 
         def work(connection: sqlite3.Connection) -> bool:
             query = "UPDATE signoffs SET state = 'denied' WHERE nonce = ? AND state = 'approved'"
@@ -224,6 +242,27 @@ class Answering:
         """
         return self._one("session = ? AND action = ? AND state = 'approved' AND expires > ?", session, action)
 
+    def refusal_of(self, session: str, call: str) -> tuple[Remembered, str] | None:
+        """Return how a person refused this very call, with the reason, or None; edits are no refusals.
+
+        A refusal holds for the call that was asked about, also when what it would act on is another by now.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        query = (
+            "SELECT decision FROM signoffs AS one WHERE session = ? AND call = ? AND state = 'denied'"
+            " AND decision IS NOT NULL AND NOT EXISTS"
+            " (SELECT 1 FROM signoffs WHERE session = one.session AND (edits = one.action"
+            " OR (edits <> '' AND edits = one.edits AND created > one.created)))"
+            " ORDER BY created DESC LIMIT 1"
+        )
+        row = self.database.read(lambda c: c.execute(query, (session, call)).fetchone())
+        said = {} if row is None else json.loads(row[0])
+        if said.get("answer") not in ("deny", "stop") or said.get("by") == "Remit":
+            return None
+        return "stopped" if said["answer"] == "stop" else "denied", str(said.get("reason", ""))
+
     def asked_already(self, session: str, action: str) -> StoredSignoff | None:
         """Return the request about this very action in this session that waits for an answer, or None.
 
@@ -233,19 +272,20 @@ class Answering:
         return self._one("session = ? AND action = ? AND state = 'pending' AND expires > ?", session, action)
 
     def _one(self, term: str, session: str, action: str) -> StoredSignoff | None:
-        query = f"SELECT {_COLUMNS} FROM signoffs WHERE {term} ORDER BY created LIMIT 1"
+        query = f"SELECT {COLUMNS} FROM signoffs WHERE {term} ORDER BY created LIMIT 1"
         row = self.database.read(lambda c: c.execute(query, (session, action, time.time())).fetchone())
-        return None if row is None else _stored(row)
+        return None if row is None else stored(row)
 
 
 def _answered(asked: StoredSignoff, decision: SignoffDecision, state: str, *, nonce: str = "") -> Entry:
     """Return the record of an answer; the person's own words can be erased from it."""
     facts = {name: value for name, value in vars(decision).items() if name != "reason"}
     body = {**facts, "nonce": nonce or asked.nonce, "state": state, "void": ""}
-    return _entry("signoff.answered", asked, body, {"reason": decision.reason})
+    return request_entry("signoff.answered", asked, body, {"reason": decision.reason})
 
 
-def _entry(event: str, asked: StoredSignoff, body: Mapping[str, Any], sealed: Mapping[str, Any]) -> Entry:
+def request_entry(event: str, asked: StoredSignoff, body: Mapping[str, Any], sealed: Mapping[str, Any]) -> Entry:
+    """Return a record about a request."""
     return Entry(
         event=event,
         session=asked.session,
@@ -266,7 +306,8 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _stored(row: tuple[Any, ...]) -> StoredSignoff:
+def stored(row: tuple[Any, ...]) -> StoredSignoff:
+    """Return a request from the `COLUMNS` of its row."""
     nonce, digest, action, session, call, state, created, expires, request, decision, who, approvers, people = row
     late = state in ("pending", "approved") and time.time() > expires
     return StoredSignoff(

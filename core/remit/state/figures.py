@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _BODY = "CAST(records.body AS TEXT)"
 
+TURN = "turn.reply"
+_ASKED = (TURN, "turn.summary")
+"""Records of requests to a model: a turn, and a summary, whose tokens count, too."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
@@ -69,7 +73,7 @@ class Denial:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFigures:
-    """Turns of one model; tokens are None where its endpoint never told them."""
+    """Turns of one model, and the tokens of these and of its summaries; None where its endpoint never told them."""
 
     turns: int = 0
     failed: int = 0
@@ -224,12 +228,13 @@ def _signoffs(database: Database, wanted: Wanted) -> tuple[dict[str, int], Sprea
 def _models(database: Database, wanted: Wanted) -> dict[str, ModelFigures]:
     found: dict[str, ModelFigures] = {}
     durations: dict[str, array[float]] = {}
-    for (text,) in rows(database, _only(wanted, "turn.reply"), _BODY):
+    asked = ((event, text) for event in _ASKED for (text,) in rows(database, _only(wanted, event), _BODY))
+    for event, text in asked:
         body = json.loads(text)
         name = str(body.get("model", ""))
         have = found.get(name, ModelFigures())
         found[name] = ModelFigures(
-            turns=have.turns + 1,
+            turns=have.turns + (event == TURN),
             failed=have.failed + bool(body.get("failed") or body.get("error")),
             input_tokens=_plus(have.input_tokens, body.get("input_tokens")),
             output_tokens=_plus(have.output_tokens, body.get("output_tokens")),

@@ -38,6 +38,16 @@ class Leases:
             with suppress(StateError):
                 self._give_back(session, self.owner.id)
 
+    def leased_elsewhere(self, session: str) -> bool:
+        """Tell whether another living process has a session now.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        query = "SELECT owner FROM leases WHERE session = ?"
+        row = self.database.read(lambda connection: connection.execute(query, (session,)).fetchone())
+        return row is not None and row[0] != self.owner.id and is_alive(self.folder, row[0])
+
     def _take(self, session: str, mine: str) -> None:
         def work(connection: sqlite3.Connection) -> str:
             row = connection.execute("SELECT owner FROM leases WHERE session = ?", (session,)).fetchone()

@@ -46,6 +46,7 @@ class Removal:
         results: whole results kept under handles.
         cached: cached results.
         requests: sign-off requests whose shown arguments go.
+        facts: what is remembered of a person; only a person's own removal takes it, never age or size.
     """
 
     payloads: int = 0
@@ -54,6 +55,7 @@ class Removal:
     results: int = 0
     cached: int = 0
     requests: int = 0
+    facts: int = 0
 
     @property
     def nothing(self) -> bool:
@@ -91,6 +93,14 @@ class Selection:
         """Return the term over `cache`, which knows no sessions: all of the person's goes."""
         return replace(self, session="").rows("expires") if self.who else self.rows("expires")
 
+    def facts(self) -> tuple[str, list[Any]]:
+        """Return the term over `facts`: a person's, with those that one session wrote where only that is meant."""
+        if not self.who:
+            return "0", []
+        if not self.session:
+            return "who = ?", [self.who]
+        return "who = ? AND json_extract(CAST(origin AS TEXT), '$.session') = ?", [self.who, self.session]
+
     def _term(self, clock: str, table: str) -> tuple[str, list[Any]]:
         terms: dict[str, Any] = {}
         if self.before is not None:
@@ -113,7 +123,7 @@ def before_size(database: Database, megabytes: float) -> float | None:
     kept = (
         "SELECT r.time AS time, p.size AS size FROM payloads AS p JOIN records AS r USING (seq)"
         " WHERE p.data IS NOT NULL"
-        " UNION ALL SELECT updated, length(transcript) FROM sessions"
+        " UNION ALL SELECT updated, (SELECT sum(length(body)) FROM messages WHERE session = id) FROM sessions"
         " UNION ALL SELECT max(b.created), length(c.data) FROM contents AS c JOIN blobs AS b USING (hash) GROUP BY hash"
     )
     running = f"SELECT time, sum(size) OVER (ORDER BY time DESC ROWS UNBOUNDED PRECEDING) AS total FROM ({kept})"
@@ -181,12 +191,14 @@ def _planned(connection: sqlite3.Connection, *, selection: Selection) -> Removal
     payloads = count(
         "SELECT count(*), sum(size) FROM payloads JOIN records USING (seq)", (f"{term} AND data IS NOT NULL", values)
     )
-    sessions = count("SELECT count(*), sum(length(transcript)) FROM sessions", _of_sessions(selection))
+    transcripts = "SELECT count(*), sum((SELECT sum(length(body)) FROM messages WHERE session = id)) FROM sessions"
+    sessions = count(transcripts, _of_sessions(selection))
     results = count(
         "SELECT count(*), sum(length(data)) FROM blobs JOIN contents USING (hash)", selection.rows("created")
     )
     cached = count("SELECT count(*), 0 FROM cache", selection.cached())
     requests = count("SELECT count(*), 0 FROM signoffs", _of_requests(selection))
+    facts = count("SELECT count(*), 0 FROM facts", selection.facts())
     return Removal(
         payloads=payloads[0],
         bytes=payloads[1] + sessions[1] + results[1],
@@ -194,6 +206,7 @@ def _planned(connection: sqlite3.Connection, *, selection: Selection) -> Removal
         results=results[0],
         cached=cached[0],
         requests=requests[0],
+        facts=facts[0],
     )
 
 
@@ -223,8 +236,11 @@ def _erase_payloads(
 
 
 def _remove_rest(connection: sqlite3.Connection, *, selection: Selection, now: float) -> None:
+    term, values = _of_sessions(selection)
+    connection.execute(f"DELETE FROM messages WHERE session IN (SELECT id FROM sessions WHERE {term})", values)
     for table, (term, values) in {
         "answers": _of_answers(selection),
+        "summaries": _of_answers(selection),
         "sessions": _of_sessions(selection),
         "blobs": selection.rows("created"),
     }.items():
@@ -232,6 +248,8 @@ def _remove_rest(connection: sqlite3.Connection, *, selection: Selection, now: f
     if not selection.session:
         term, values = selection.rows("created", _COVERS_NOTHING)
         connection.execute(f"DELETE FROM standing WHERE {term}", values)
+    term, values = selection.facts()
+    connection.execute(f"DELETE FROM facts WHERE {term}", values)
     connection.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM blobs)")
     term, values = selection.cached()
     connection.execute(f"DELETE FROM cache WHERE {term}", values)
@@ -242,6 +260,6 @@ def _remove_rest(connection: sqlite3.Connection, *, selection: Selection, now: f
 
 
 def _of_answers(selection: Selection) -> tuple[str, list[Any]]:
-    """Answers that hold for a session go with the session."""
+    """Answers that hold for a session go with the session, and so do summaries of it."""
     term, values = _of_sessions(selection)
     return f"session IN (SELECT id FROM sessions WHERE {term})", values

@@ -10,16 +10,32 @@ from remit.state.blobs import Blobs
 from remit.state.cache import Cache
 from remit.state.database import Database
 from remit.state.doubts import Doubts
+from remit.state.file_labels import FileLabels
 from remit.state.leases import Leases
 from remit.state.owner import Owner
 from remit.state.people import People
-from remit.state.records import Listener, Records
+from remit.state.records import Listener
 from remit.state.sessions import Sessions
 from remit.state.signoffs import Signoffs
 from remit.state.standing import Standings
+from remit.state.summaries import Summaries
+from remit.state.withdrawing import Withdrawing
 
 
-class State(Records, Doubts, Sessions, Leases, Blobs, Cache, Signoffs, Answering, Standings, People):
+class State(
+    Doubts,
+    Sessions,
+    Leases,
+    Blobs,
+    Cache,
+    Signoffs,
+    Answering,
+    Withdrawing,
+    Standings,
+    Summaries,
+    FileLabels,
+    People,
+):
     """`state.db` in one folder: records, lost calls, sessions, whole results, cache, sign-offs.
 
     Nothing is opened or made before the first use. Threads and processes may share it; each change

@@ -168,6 +168,17 @@ CREATE UNIQUE INDEX approvers_by_hash ON approvers (hash);
 """
 
 _THIRD = """
+CREATE TABLE messages (
+    session TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID;
+INSERT INTO messages (session, place, body)
+    SELECT s.id, j.key, j.value FROM sessions AS s, json_each(CAST(s.transcript AS TEXT)) AS j
+    WHERE json_valid(CAST(s.transcript AS TEXT));
+ALTER TABLE sessions DROP COLUMN transcript;
+ALTER TABLE approvers ADD COLUMN roles TEXT NOT NULL DEFAULT 'approver';
 ALTER TABLE sessions ADD COLUMN parent TEXT NOT NULL DEFAULT '';
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent <> '';
 CREATE TABLE facts (
@@ -180,6 +191,11 @@ CREATE TABLE facts (
     created REAL NOT NULL,
     updated REAL NOT NULL,
     PRIMARY KEY (who, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE file_labels (
+    path TEXT PRIMARY KEY,
+    labels TEXT NOT NULL,
+    time REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE summaries (
     session TEXT NOT NULL,

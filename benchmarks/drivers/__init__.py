@@ -1,0 +1,1 @@
+"""One contender each for `benchmarks.frameworks`; every one runs in a process of its own."""
