@@ -73,7 +73,7 @@ def new_run(
     **options: Any,
 ) -> Run:
     return Run(
-        session="s1",
+        session=options.pop("session", "s1"),
         transcript=Transcript(messages or ()),
         voices=[
             Voice(
@@ -86,7 +86,7 @@ def new_run(
         caller=caller,
         store=options.pop("store", None) or State(tmp_path / "state"),
         limits=limits or Limits(),
-        emit=events.append if events is not None else lambda _: None,
+        emit=options.pop("emit", None) or (events.append if events is not None else lambda _: None),
         **options,
     )
 

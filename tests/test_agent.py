@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import signal
 import threading
 from pathlib import Path
@@ -384,3 +385,27 @@ def test_a_key_file_lies_where_the_deployment_says(tmp_path: Path, monkeypatch: 
         with Agent(folder) as bot:
             assert bot.run("go").answer == "hi"
         assert server.requests[0][1]["authorization"] == "Bearer of-the-deployment"
+
+
+def test_a_hundred_sessions_side_by_side_know_nothing_of_each_other() -> None:
+    heard: dict[str, list[Event]] = {}
+
+    def turn(request: Any) -> Any:
+        said = [message for message in request.messages if message.role in ("user", "tool")]
+        return ask("local.double", n=int(said[-1].content)) if said[-1].role == "user" else f"{said}"
+
+    async def work(bot: Agent) -> list[Any]:
+        async def one(n: int) -> Any:
+            events = heard[f"s{n}"] = []
+            return n, await bot.arun(str(n + 1_000), session=f"s{n}", on_event=events.append)
+
+        return await asyncio.gather(*(one(n) for n in range(100)))
+
+    with agent(turn) as bot:
+        for n, result in asyncio.run(work(bot)):
+            own = {str(n + 1_000), str(2 * n + 2_000)}
+            assert set(re.findall(r"content='(\d+)'", result.answer)) == own
+            assert {event.session for event in heard[f"s{n}"]} == {f"s{n}"}
+            (finished,) = bot.state.records(session=f"s{n}", event="call.finished")
+            assert finished.body["text"] in own
+        assert bot.run("7", session="s0").status == "answered", "a session goes on"

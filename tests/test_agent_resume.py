@@ -14,7 +14,9 @@ import pytest
 from remit import Agent, ScriptedModel, skill
 from remit.deployment.deployment import Deployment
 from remit.deployment.init import init
-from remit.errors import UsageError
+from remit.errors import ModelError, UsageError
+from remit.loop.guards import Limits
+from remit.models.protocol import ModelReply
 from remit.models.scripted import ask
 from remit.state.store import State
 from remit_sandbox.signoff import Answer, SignoffDecision
@@ -194,11 +196,26 @@ def test_what_cannot_be_resumed_says_why(folder: Path) -> None:
             asyncio.run(agent.aresume("s3"))
 
 
-def test_a_question_in_between_closes_what_waited(folder: Path) -> None:
-    session = parked(folder)
-    with speaker(folder, "Something else.") as agent:
-        assert agent.run("never mind", session=session).status == "answered"
+def test_limits_and_terms_go_on_counting_in_a_run_that_waited(folder: Path) -> None:
+    quiet = [ModelReply(calls=(ask("local.note", text="one"),))]
+    with speaker(folder, *quiet, limits=Limits(steps=2, tokens=5_000)) as agent:
+        assert agent.run("note one", session="s1", required=["local.note"]).status == "parked"
     answer(folder)
-    with speaker(folder, "again") as agent, pytest.raises(UsageError, match="come to its end"):
-        agent.resume(session)
-    assert DONE == []
+    script = [ModelReply(calls=(ask("local.note", text="two"),)), ModelReply(text="never said")]
+    with speaker(folder, *script, limits=Limits(steps=2, tokens=5_000)) as agent:
+        result = agent.resume("s1")
+    assert (result.steps, result.stop_reason, DONE) == (2, "the step limit of 2 is reached", ["one"])
+    assert result.usage.total_tokens is not None, "estimated, before the run waited and after that"
+    with speaker(folder, "Noted.", limits=Limits(steps=2)) as agent:
+        assert agent.resume("s1").answer == "Noted.", "a run that was stopped gets its limits anew"
+
+
+def test_what_a_run_must_do_it_must_do_when_it_goes_on(folder: Path) -> None:
+    with speaker(folder, ModelError("down")) as agent:
+        assert agent.run("note one", session="s1", required=["local.note"], max_steps=5).status == "failed"
+        saved = agent.state.load_session("s1")
+        assert saved is not None
+        agent.state.save_session("s1", saved.transcript, status="running")  # as if its process had died
+    with speaker(folder, "No.", "No.", "No.", "never said") as agent:
+        result = agent.resume("s1")
+    assert (result.status, result.stop_reason) == ("stopped", "the model did not call local.note, as it had to")

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from remit import Agent, ScriptedModel, skill
 from remit.dialects import known_dialects
 from remit.errors import UsageError
+from remit.loop.answer_schema import AnswerSchema, answer_of
 from remit.loop.answer_type import AnswerType, Fits, Misfit
 from remit.loop.event_json import result_json
 from remit.models.openai import OpenAIModel
@@ -128,3 +129,30 @@ def test_the_last_step_ends_a_repair(tmp_path: Path) -> None:
     with Agent(model=ScriptedModel(lambda _: ModelReply(text="no")), max_steps=2) as agent:
         result = agent.run("go", answer_type=Weather)
     assert (result.status, result.steps) == ("stopped", 2)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "warm": {"type": "boolean"}},
+    "required": ["city"],
+}
+
+
+def test_an_answer_may_be_asked_for_by_a_json_schema() -> None:
+    asked = answer_of(SCHEMA)
+    assert isinstance(asked, AnswerSchema)
+    assert asked.read('It is ```json\n{"city": "Oslo", "warm": false}\n```') == Fits(
+        value={"city": "Oslo", "warm": False}
+    )
+    misfit = asked.read('{"town": "Oslo"}')
+    assert isinstance(misfit, Misfit) and "city" in misfit.errors and "argument" not in misfit.errors
+    assert isinstance(asked.read("Oslo"), Misfit)
+    assert "city" in asked.instructions and "city" in asked.repair(misfit)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string"}, {"type": "object", "properties": {"a": {"$ref": "http://x/"}}}, {1: object()}]
+)
+def test_a_schema_that_cannot_be_asked_for_is_refused(schema: Any) -> None:
+    with pytest.raises(UsageError, match="cannot have this schema"):
+        answer_of(schema)

@@ -28,6 +28,7 @@ VALUES: dict[Any, Any] = {
     Decision: Decision(verdict="ask", reason="r", source="default write", origins=(("to", "the model"),)),
     Usage: Usage(input_tokens=3),
     RunResult: RunResult(answer="a", status="answered", calls=(RESULT,), session="s"),
+    events.Event: events.RunStarted(session="s", question="q"),
     str: "text\u202e",
     int: 1,
     float: 0.5,

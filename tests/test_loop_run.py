@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from remit.errors import ModelError, StateError
 from remit.loop.answer_type import AnswerType
-from remit.loop.events import CallFinished, CallProposed, Event, RunEnded, RunStarted, TextDelta, TurnEnded, TurnStarted
+from remit.loop.events import (
+    CallFinished,
+    CallProposed,
+    Event,
+    RunEnded,
+    RunStarted,
+    StateChanged,
+    TextDelta,
+    TurnEnded,
+    TurnStarted,
+)
 from remit.loop.guards import Limits
 from remit.loop.terms import Terms
 from remit.models.openai import OpenAIModel
@@ -43,7 +53,8 @@ def test_a_question_a_call_an_answer(tmp_path: Path) -> None:
     assert [m.role for m in run.transcript.messages] == ["user", "assistant", "tool", "assistant"]
     assert run.transcript.messages[1].calls[0].name == "t__double"
     assert [type(event) for event in events] == [
-        RunStarted, TurnStarted, TurnEnded, CallProposed, CallFinished, TurnStarted, TextDelta, TurnEnded, RunEnded,
+        RunStarted, StateChanged, TurnStarted, TurnEnded, StateChanged, CallProposed, CallFinished,
+        StateChanged, TurnStarted, TextDelta, TurnEnded, StateChanged, RunEnded,
     ]  # fmt: skip
     assert [tool.name for tool in model.requests[0].tools] == ["t__double"]
     assert model.requests[0].messages[0].role == "system"
@@ -262,7 +273,7 @@ def test_a_parked_call_parks_the_run(tmp_path: Path) -> None:
     run = new_run([[ask("t.park"), ask("t.double", n=1)]], Functions(park=park, double=double), tmp_path)
     result = execute(run)
     assert (result.status, result.stop_reason) == ("parked", "waits for sign-off")
-    assert [r.status for r in result.calls] == ["parked", "cancelled"]
+    assert [r.status for r in result.calls] == ["parked", "parked"]
     lawful(run.transcript.messages)
     with State(tmp_path / "state") as state:
         saved = state.load_session("s1")
@@ -449,9 +460,11 @@ def test_the_laws_hold_whatever_a_model_does(
 class Watched(State):
     """Keeps what was saved as (messages, status, durable)."""
 
-    def save_session(self, session: str, transcript: Any, *, status: str, durable: bool = True) -> None:
+    def save_session(
+        self, session: str, transcript: Any, *, status: str, durable: bool = True, same: int = 0, records: Any = ()
+    ) -> None:
         self.saved = [*getattr(self, "saved", []), (len(transcript), status, durable)]
-        super().save_session(session, transcript, status=status, durable=durable)
+        super().save_session(session, transcript, status=status, durable=durable, same=same, records=records)
 
 
 @pytest.mark.parametrize(("effect", "first"), [("write", True), ("read", False)])
@@ -460,4 +473,9 @@ def test_a_session_is_on_the_disk_before_anything_changes_and_at_the_end(
 ) -> None:
     store = Watched(tmp_path / "state")
     execute(new_run([ask("t.double", n=1), "2"], Functions(effect, double=double), tmp_path, store=store))
-    assert store.saved == [(2, "running", first), (3, "running", False), (4, "answered", True)]
+    assert store.saved == [
+        (1, "running", False),
+        (2, "running", first),
+        (3, "running", False),
+        (4, "answered", True),
+    ]

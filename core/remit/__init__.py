@@ -12,9 +12,11 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from remit.agent import Agent as Agent
+    from remit.delegation.spec import AgentSpec as AgentSpec
     from remit.deployment.deployment import Deployment as Deployment
     from remit.errors import RemitError as RemitError
     from remit.local_skills import skill as skill
+    from remit.loop.guards import Limits as Limits
     from remit.loop.outcome import RunResult as RunResult
     from remit.models.openai import OpenAIModel as OpenAIModel
     from remit.models.protocol import Model as Model
@@ -26,8 +28,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "remit.agent",
+    "AgentSpec": "remit.delegation.spec",
     "Call": "remit.values",
     "Deployment": "remit.deployment.deployment",
+    "Limits": "remit.loop.guards",
     "Model": "remit.models.protocol",
     "OpenAIModel": "remit.models.openai",
     "RemitError": "remit.errors",
@@ -39,8 +43,10 @@ _HOMES = {
 
 __all__ = [
     "Agent",
+    "AgentSpec",
     "Call",
     "Deployment",
+    "Limits",
     "Model",
     "OpenAIModel",
     "RemitError",

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from remit.delegation.team import team_of
 from remit.extensions.extensions import NO_EXTENSIONS
 from remit.loop.belongings import Closing, all_skills, opened_deployment, rules_for, state_for
 from remit.loop.events import Event
@@ -20,14 +21,23 @@ from remit.loop.given import (
     require_no_loop,
     require_unfinished,
     standard_config,
+    taken,
 )
+from remit.loop.granting import Granting, Settled
 from remit.loop.guards import Limits, chosen_limits
 from remit.loop.kept import Kept
+from remit.loop.observing import watched
 from remit.loop.outcome import Instead, RunResult
+from remit.loop.parked import entered
 from remit.loop.prompt import Fragment
+from remit.loop.recall import Recall
+from remit.loop.remembering import memory_for, opening_of, remembering
 from remit.loop.run import Run
+from remit.loop.running import Running, within_span
+from remit.loop.showing import Showing
+from remit.loop.sight import sighted, with_images
 from remit.loop.speakers import Given, prompt_of, require_prices, speakers_of
-from remit.loop.terms import Asked, Terms, narrowed, narrowed_before, terms_for
+from remit.loop.terms import Asked, Terms, narrowed, terms_for
 from remit.loop.transcript import Transcript
 from remit.loop.voices import Choir
 from remit.models.protocol import Model, ModelRequest
@@ -39,6 +49,7 @@ from remit.skills import Skill
 from remit.values import ReadOnly
 
 if TYPE_CHECKING:
+    from remit.delegation.spec import AgentSpec
     from remit.deployment.deployment import Deployment
     from remit.pipeline.attempt import Approver
 
@@ -65,6 +76,8 @@ class Agent:
         read_only: no skill that changes anything; `strict`: no network either.
         keep_raw: keep the raw request and response of every model turn as records.
         unattended: what happens to a call that needs a person when nobody is there.
+        agents: agents that this one may delegate to, beside those of the deployment.
+        only_delegates: it calls no skill itself; those that it asks can be given all of its skills.
         limits: further guards of a run; `max_steps` counts before its `steps`, a smaller budget of the deployment
             before its own.
         fallback: what is answered when the model or the host failed: a text, or a function of the `RunResult`; None
@@ -93,6 +106,8 @@ class Agent:
         api_key: str | None = None,
         dialect: str | None = None,
         skills: Sequence[Callable[..., Any]] = (),
+        agents: Sequence[AgentSpec] = (),
+        only_delegates: bool = False,
         prompt: str | None = None,
         approver: Approver | None = None,
         max_steps: int | None = None,
@@ -107,7 +122,8 @@ class Agent:
     ) -> None:
         require_approver(approver)
         self._closing: Closing = []
-        self._running: dict[str, Callable[[Event], None]] = {}
+        self._running: dict[str, Running] = {}
+        self._taken: set[str] = set()
         try:
             self.deployment = opened_deployment(deployment, read_only, self._closing)
             config = self.deployment.config if self.deployment is not None else standard_config()
@@ -124,9 +140,19 @@ class Agent:
             self.state = state_for(self, self.deployment, self._closing)
             extensions.listen(self.state)
             self._redactor = redactor_of(config)
+            self._watched = partial(watched, extensions, self.state, self._redactor)
             self._telemetry = telemetry_of(config, self._redactor)
             self._name = name
+            who = principal or (self.deployment.principal if self.deployment is not None else "person")
+            mode = read_only or (self.deployment.read_only if self.deployment is not None else False)
+            self._memory = memory_for(config, extensions, self.state, self._redactor, who)
             known = all_skills(self.deployment, skills, config)
+            known |= remembering(self._memory, self.state, read_only=bool(mode))
+            self._team = team_of(config, agents, known, self.deployment, name, only_delegates=only_delegates)
+            known = self._team.skills
+            self._showing = Showing.of(config, self.state, self._redactor)
+            self._closing.append(self._showing.close)
+            known = self._showing.searchable(known, read_only=mode)
             self._new_pipeline = partial(
                 Pipeline,
                 rules=rules_for(self.deployment, config, known),
@@ -134,9 +160,9 @@ class Agent:
                 sandbox=self.deployment.sandbox if self.deployment is not None else None,
                 approver=approver or extensions.approver,
                 unattended=unattended or config.defaults.unattended,
-                principal=principal or (self.deployment.principal if self.deployment is not None else "person"),
+                principal=who,
                 agent=name,
-                read_only=read_only or (self.deployment.read_only if self.deployment is not None else False),
+                read_only=mode,
                 yes_to_writes=yes_to_writes,
                 durable_reads=config.log.reads == "durable",
                 checkpoints=checkpoints_of(config, self.state) if self.deployment is not None else None,
@@ -147,6 +173,18 @@ class Agent:
             )
             self._pipeline = self._new_pipeline(skills=known)
             self._choir = Choir(speakers, self._pipeline.skills)
+            shared = (self.state, self._redactor, self._telemetry, self._showing, self._running)
+            self._team.start(self._new_pipeline, speakers, given, self._limits, *shared, keep_raw=self._keep_raw)
+            self._granting = Granting(
+                config.defaults.session_grants,
+                state=self.state,
+                store=Kept(self.state, self._redactor),
+                skills=self._pipeline.skills,
+                pipeline=self._new_pipeline,
+                choir=self._choir,
+                seen=self._telemetry.model,
+                keep_raw=self._keep_raw,
+            )
         except BaseException:
             self.close()
             raise
@@ -161,9 +199,16 @@ class Agent:
         """The pipeline that every call of this agent goes through."""
         return self._pipeline
 
-    def shown(self) -> ModelRequest:
-        """Return what the model gets before anybody said a word: the system prompt, examples, and skills."""
-        return self._choir.voices(lambda model: model)[0].interpreter.request(())
+    def shown(self, question: str = "") -> ModelRequest:
+        """Return what the model gets before anybody said a word: the system prompt, examples, and skills.
+
+        Where the skills are too many to offer all of them, it has those that a first `question` finds.
+        """
+        return self._showing.first(self._choir.voices(lambda model: model)[0].interpreter, question)
+
+    def offered(self, question: str = "") -> tuple[str, ...]:
+        """Return the full names of the skills that a model is offered for a first `question`."""
+        return self._showing.offered(self.skills, question)
 
     def run(
         self,
@@ -203,14 +248,16 @@ class Agent:
             asked: the terms of this run alone, which only narrow: `skills` and `without` (names of skills or packs
                 that may be called, or not), `required` (skills without a call of which no answer counts), `first`
                 (`auto`, `required`, `none`, or the skill that the first turn calls), `answer_type` (a pydantic model
-                or other type: the answer has it, as `RunResult.value`).
+                or other type, or a JSON Schema: the answer has it, as `RunResult.value`), `max_steps`, `grant` (skills
+                that a person chose for the session, from this run on), `withdraw` (take back what waits in it).
 
         Raises:
+            SessionWaits: a call waits in the session for a person, or for `aresume`, and `withdraw` is not asked for.
             UsageError: the id is none, the session has a run going on, or the terms cannot be kept.
             StateError: the session cannot be read.
         """
         terms = terms_for(self.skills, **asked)
-        return await self._alone(free_session(session, self._running), question, on_event, terms)
+        return await self._alone(free_session(session, self._taken), question, on_event, terms)
 
     def resume(
         self, session: str, *, on_event: Callable[[Event], None] | None = None, **asked: Unpack[Asked]
@@ -232,21 +279,21 @@ class Agent:
             StateError: the session cannot be read.
         """
         terms = terms_for(self.skills, **asked)
-        require_unfinished(self.state, free_session(session, self._running))
+        require_unfinished(self.state, free_session(session, self._taken))
         return await self._alone(session, None, on_event, terms)
 
     async def _alone(
         self, session: str, question: str | None, on_event: Callable[[Event], None] | None, terms: Terms
     ) -> RunResult:
         """Run in a session that no other process has at the same time."""
-        emit = on_event or _ignore
-        with self.state.leased(session):
-            self._running[session] = emit
+        emit = self._watched(on_event or _ignore)
+        with self.state.leased(session), taken(session, self._taken):
+            terms = entered(terms, self.state, session, asks=question is not None)
+            terms = with_images(terms, self.state, session)
+            settled = await self._granting.settle(session, question, terms)
+            run = await self._new_run(session, emit, stream=on_event is not None, settled=settled)
+            self._running[session] = Running(run=run, emit=emit)
             try:
-                if question is None:  # another process may have come first, until the lease
-                    require_unfinished(self.state, session)
-                    terms = terms.within(narrowed_before(self.state, session))
-                run = self._new_run(session, emit, stream=on_event is not None, terms=terms)
                 return await self._observed(run, question)
             finally:
                 del self._running[session]
@@ -275,8 +322,9 @@ class Agent:
             self._closing.pop()()
 
     async def aclose(self) -> None:
-        """Close what this agent opened, and the model's connections on the running event loop."""
+        """Close what this agent opened, and the models' connections on the running event loop."""
         await self._choir.aclose()
+        await self._team.aclose()
         self.close()
 
     def __enter__(self) -> Agent:
@@ -300,45 +348,47 @@ class Agent:
             return await running
         finally:
             await self._choir.aclose()
+            await self._team.aclose()
 
-    def _new_run(self, session: str, emit: Callable[[Event], None], *, stream: bool, terms: Terms) -> Run:
+    async def _new_run(self, session: str, emit: Callable[[Event], None], *, stream: bool, settled: Settled) -> Run:
+        terms = settled.terms
         saved = self.state.load_session(session)
-        caller, seen = self._pipeline, self._telemetry.model
-        if terms.skills is not None:
-            caller = self._new_pipeline(skills=narrowed(self.skills, terms.skills))
-        if terms.skills is None and terms.answer is None:
+        begun = saved.transcript if saved is not None else await opening_of(self._memory, self.state, session)
+        caller, seen = self._pipeline, sighted(self._telemetry.model, self.state, session)
+        if terms.open is not None:
+            caller = self._new_pipeline(skills=self._showing.searchable(narrowed(self.skills, terms.open)))
+        if terms.open is None and terms.answer is None:
             voices = self._choir.voices(seen)
         else:
-            voices = self._choir.with_terms(caller.skills, terms.answer.instructions if terms.answer else "", seen)
-        return Run(
+            voices = self._choir.with_terms(caller.skills, settled.instructions, seen)
+        run = Run(
             session=session,
-            transcript=Transcript.from_json(saved.transcript if saved is not None else ()),
+            transcript=Transcript.from_json(begun, keep_open=True),
             voices=voices,
             caller=caller,
             store=Kept(self.state, self._redactor),
-            limits=self._limits,
+            limits=terms.limited(self._limits),
             terms=terms,
             instead=self._instead,
             keep_raw=self._keep_raw,
             stream=stream,
             emit=emit,
+            recall=Recall(self.state, session, caller.skills, "" if saved is None else saved.status).of,
+            ended=settled.ended,
+            showing=self._showing,
         )
+        if settled.spent is not None:
+            run.spend(*settled.spent)
+        return run
 
     async def _observed(self, run: Run, question: str | None) -> RunResult:
-        """Execute a run inside its span, where OpenTelemetry is configured."""
-        seen = self._telemetry.run(session=run.session, agent=self._name, model=self.model.name)
         answer = run.resume() if question is None else run.execute(question)
-        if seen is None:
-            return await answer
-        with seen:
-            result = await answer
-            seen.ended(result)
-        return result
+        return await within_span(self._telemetry, run, answer, agent=self._name, model=self.model.name)
 
     def _heard(self, event: PipelineEvent) -> None:
-        emit = self._running.get(event.call.session)
-        if emit is not None and (told := from_pipeline(event)) is not None:
-            emit(told)
+        running = self._running.get(event.call.session)
+        if running is not None and (told := from_pipeline(event)) is not None:
+            running.run.hear_of_call(told)
 
 
 def _ignore(_: Event) -> None:

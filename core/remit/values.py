@@ -58,6 +58,7 @@ class Call:
         parent: id of the call whose pack asked for this one as a follow-up.
         repaired: the text was damaged JSON that a parser mended.
         ledger: what its session has heard and read, for provenance; None where nobody knows.
+        labels: of a result that its session has not read yet, and that this call may rest on.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Call:
     parent: str | None = None
     repaired: bool = False
     ledger: Ledger | None = field(default=None, repr=False, compare=False)
+    labels: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

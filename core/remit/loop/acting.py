@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
 
+from remit.loop.depending import independent
 from remit.loop.events import CallFinished, CallProposed, Event
 from remit.loop.ports import Caller
 from remit.loop.wording import (
@@ -19,10 +21,14 @@ from remit.loop.wording import (
 )
 from remit.values import Call, Result
 
+if TYPE_CHECKING:
+    from remit.skills import Skill
+
 
 class Round:
     """The calls of one turn: in order, or together when all of them only read.
 
+    A call whose sign-off waits holds up those behind it that may depend on it, and no others (`independent`).
     Whatever happens, also when it is cancelled half-way, `results` has one for each call afterwards,
     in the order of the calls.
     """
@@ -34,15 +40,37 @@ class Round:
         self._calls: Sequence[Call] = ()
         self._started: set[str] = set()
         self._done: dict[str, Result] = {}
+        self._questions: dict[str, asyncio.Event] = {}
+        self._broken: Exception | None = None
 
-    async def run(self, calls: Sequence[Call]) -> tuple[Result, ...]:
-        """Make `calls` and return their results. Raises for cancellation and faults of the host."""
+    async def run(self, calls: Sequence[Call], known: Mapping[str, Result] | None = None) -> tuple[Result, ...]:
+        """Make `calls` and return their results. Raises for cancellation and faults of the host.
+
+        Args:
+            calls: in the order in which the model asked for them.
+            known: results by call that there are already, from a process that died meanwhile.
+        """
         self._calls = calls
-        if len(calls) > 1 and all(self._reads(call) for call in calls):
-            await self._together(calls)
+        for call in calls:
+            if known and call.id in known:
+                self._finish(call, known[call.id])
+        due = [call for call in calls if call.id not in self._done]
+        if len(due) == 1:
+            await self._one(due[0])
+        elif all(self._reads(call) for call in due):
+            await self._together(due)
         else:
-            await self._in_order(calls)
+            await self._in_order(due)
         return self.results(cancelled=False)
+
+    def asked(self, call: str) -> None:
+        """A person has the question of a call before them: what does not depend on it goes on."""
+        if call in self._questions:
+            self._questions[call].set()
+
+    def broken(self, error: Exception) -> None:
+        """A listener failed in the middle of a call: that is raised once the call has its result."""
+        self._broken = self._broken or error
 
     def results(self, *, cancelled: bool, late: bool = False) -> tuple[Result, ...]:
         """Return a result for each call: its own, or one that says why there is none.
@@ -60,19 +88,46 @@ class Round:
             return not_run(call, LATE_RUNNING if late else CANCELLED_RUNNING, "cancelled")
         return not_run(call, NOT_RUN_LATE if late else NOT_RUN_CANCELLED, "cancelled")
 
+    def _skill(self, call: Call) -> Skill | None:
+        return self._caller.skills.get(call.skill)
+
     def _reads(self, call: Call) -> bool:
-        skill = self._caller.skills.get(call.skill)
+        skill = self._skill(call)
         return skill is not None and skill.effect == "read"
 
     async def _in_order(self, calls: Sequence[Call]) -> None:
-        skipped = ""
-        for call in calls:
-            if skipped:
-                self._finish(call, not_run(call, skipped, "cancelled"))
-                continue
+        """Make each call once those before it have ended, or only wait for a person and do not matter to it."""
+        going: dict[str, asyncio.Task[None]] = {}
+        with _unwrapped():
+            async with asyncio.TaskGroup() as group:
+                for number, call in enumerate(calls):
+                    skill = self._skill(call)
+                    held_by = [one for one in calls[:number] if not independent(skill, self._skill(one))]
+                    waits = self._questions[call.id] = asyncio.Event()
+                    going[call.id] = group.create_task(self._in_turn(call, held_by, going, waits))
+                    await _ended_or_set(going[call.id], waits)
+
+    async def _in_turn(
+        self, call: Call, held_by: Sequence[Call], going: Mapping[str, asyncio.Task[None]], waits: asyncio.Event
+    ) -> None:
+        """Make a call after those that it may depend on; where a person has yet to answer one, say that it waits."""
+        before = [going[one.id] for one in held_by if not going[one.id].done()]
+        if before:
+            waits.set()
+            await asyncio.wait(before)
+        skipped = self._skipped(held_by)
+        if skipped is None:
             await self._one(call)
-            result = self._done[call.id]
-            skipped = NOT_RUN_STOPPED if result.stop else NOT_RUN_PARKED if result.status == "parked" else ""
+        else:
+            self._finish(call, not_run(call, *skipped))
+
+    def _skipped(self, held_by: Sequence[Call]) -> tuple[str, Literal["cancelled", "parked"]] | None:
+        """Say why a call does not run now, and how it ends then: a person stopped the run, or one before it waits."""
+        if any(result.stop for result in self._done.values()):
+            return NOT_RUN_STOPPED, "cancelled"
+        if any(self._done[one.id].status == "parked" for one in held_by):
+            return NOT_RUN_PARKED, "parked"
+        return None
 
     async def _together(self, calls: Sequence[Call]) -> None:
         gate = asyncio.Semaphore(self._parallel)
@@ -81,12 +136,10 @@ class Round:
             async with gate:
                 await self._one(call)
 
-        try:
+        with _unwrapped():
             async with asyncio.TaskGroup() as group:
                 for call in calls:
                     group.create_task(one(call))
-        except BaseExceptionGroup as faults:
-            raise faults.exceptions[0] from None
 
     async def _one(self, call: Call) -> None:
         self._started.add(call.id)
@@ -103,8 +156,28 @@ class Round:
     def _finish(self, call: Call, result: Result) -> None:
         self._done[call.id] = result
         self._emit(CallFinished(session=call.session, call=call, result=result))
+        if self._broken is not None:
+            raise self._broken
 
 
-def not_run(call: Call, text: str, status: Literal["cancelled", "failed"]) -> Result:
+async def _ended_or_set(task: asyncio.Task[None], event: asyncio.Event) -> None:
+    """Wait until a task has ended or `event` has come."""
+    coming = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({task, coming}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        coming.cancel()
+
+
+@contextmanager
+def _unwrapped() -> Iterator[None]:
+    """Raise the first fault of a group of tasks itself."""
+    try:
+        yield
+    except BaseExceptionGroup as faults:
+        raise faults.exceptions[0] from None
+
+
+def not_run(call: Call, text: str, status: Literal["cancelled", "failed", "parked", "lost"]) -> Result:
     """Return the result of a call that did not run to its end, with the reason as what the model reads."""
     return Result(call=call.id, skill=call.skill, status=status, text=text, reason=text)

@@ -87,7 +87,7 @@ class AnswerType:
         from pydantic import ValidationError
 
         first: ValidationError | None = None
-        for value in _values(text):
+        for value in values_in(text):
             try:
                 return Fits(value=self._adapter.validate_json(value))
             except ValidationError as error:
@@ -104,7 +104,7 @@ class AnswerType:
         return json.dumps(self.schema, ensure_ascii=False, separators=(",", ":"))
 
 
-def _values(text: str) -> Iterator[str]:
+def values_in(text: str) -> Iterator[str]:
     """Yield the texts in `text` that are JSON: the most likely first."""
     decoder = json.JSONDecoder()
     for whole in (text.strip(), *(found[1].strip() for found in _FENCE.finditer(text))):

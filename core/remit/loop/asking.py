@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remit.errors import EndpointDown, ModelError
-from remit.loop.context import fit
+from remit.loop.context import Fitted, fit
 from remit.loop.events import Event, TextDelta, TurnRetried, TurnStarted
+from remit.loop.guards import Limits
 from remit.loop.interpreter import Heard
+from remit.loop.showing import Showing
+from remit.loop.summaries import Book
 from remit.loop.voices import Voice, in_order
-from remit.models.protocol import Message, ModelDelta, ModelReply, ModelRequest
+from remit.models.protocol import Message, ModelDelta, ModelReply, ModelRequest, Usage
+from remit.values import Result
+
+if TYPE_CHECKING:
+    from remit.loop.run import Run
 
 Record = Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]
 """Writes one record of a run: event, body, and what of it can be erased."""
@@ -66,6 +73,10 @@ class Asking:
         record: writes one record.
         keep_raw: keep requests that failed, too.
         stream: ask the endpoint to stream, and emit `TextDelta`.
+        showing: what of the conversation and of the skills is shown; None for the standard way.
+        always: full names of skills that are offered whatever the question.
+        spend: adds what summaries take to what the run took.
+        affordable: whether the run has anything left for them.
     """
 
     def __init__(
@@ -77,8 +88,16 @@ class Asking:
         record: Record,
         keep_raw: bool,
         stream: bool,
+        showing: Showing | None = None,
+        always: Iterable[str] = (),
+        spend: Callable[[Usage, float | None], object] = lambda usage, cost: None,
+        affordable: Callable[[], bool] = lambda: True,
     ) -> None:
         self._voices = tuple(voices)
+        shown = showing or Showing()
+        book = Book(session=session, emit=emit, record=record, spend=spend, keep_raw=keep_raw, affordable=affordable)
+        self._offering = shown.offering(self._voices[0].interpreter.skills, always)
+        self._folding, self._shortening = shown.folding(book), shown.shortening(book)
         self._session = session
         self._emit = emit
         self._record = record
@@ -87,7 +106,28 @@ class Asking:
         self._step = 0
         self._shown = ""
 
-    async def ask(self, messages: Sequence[Message], wanted: Wanted) -> Turn:
+    @classmethod
+    def of(cls, run: Run, record: Record) -> Asking:
+        """Return what asks the models of `run`, as it says; summaries count with what the run takes."""
+        return cls(
+            run.voices,
+            session=run.session,
+            emit=run.hear,
+            record=record,
+            keep_raw=run.keep_raw,
+            stream=run.stream,
+            showing=run.showing,
+            always=(*run.terms.required, run.terms.first),
+            spend=run.spend,
+            affordable=lambda: _anything(run.left()),
+        )
+
+    @property
+    def shown(self) -> str:
+        """What was shown so far of the last turn, also of one that came to no end; empty where nothing is streamed."""
+        return self._shown
+
+    async def ask(self, messages: tuple[Message, ...], wanted: Wanted) -> Turn:
         """Return the turn of the first model that gives one.
 
         Raises:
@@ -109,11 +149,18 @@ class Asking:
                 self._emit(TurnRetried(session=self._session, step=self._step, reason=reason, wait=0.0))
         raise ModelError("a run has no model")
 
-    async def _turn(self, voice: Voice, messages: Sequence[Message], wanted: Wanted, *, again: bool) -> Turn:
-        request = self._request(voice, messages, wanted, quiet=again)
+    async def shortened(self, results: tuple[Result, ...], messages: tuple[Message, ...]) -> tuple[Result, ...]:
+        """Return the results of a round as the model is to read them: large ones summarised, where that is wanted."""
+        if self._shortening is None:
+            return results
+        return await self._shortening.shortened(in_order(self._voices)[0], results, messages, step=self._step)
+
+    async def _turn(self, voice: Voice, messages: tuple[Message, ...], wanted: Wanted, *, again: bool) -> Turn:
+        request, counted = await self._request(voice, messages, wanted, quiet=again)
         started = time.perf_counter()
         reply = await self._reply(voice, request)
         voice.circuit.answered()
+        voice.counting.learn(counted, reply.usage.input_tokens)
         heard = voice.interpreter.hear(reply)
         self._show_rest(heard.text)
         return Turn(
@@ -125,23 +172,55 @@ class Asking:
             duration=time.perf_counter() - started,
         )
 
-    def _request(self, voice: Voice, messages: Sequence[Message], wanted: Wanted, *, quiet: bool) -> ModelRequest:
-        fixed = voice.interpreter.fixed_tokens()
-        fitted = fit(messages, None if voice.context is None else max(0, voice.context - fixed))
-        request = voice.interpreter.request(fitted.messages, closing=wanted.closing, choice=wanted.choice)
+    async def _request(
+        self, voice: Voice, messages: tuple[Message, ...], wanted: Wanted, *, quiet: bool
+    ) -> tuple[ModelRequest, int]:
+        """Return the request, and its tokens before they are set right."""
+        offered, counting = self._offered(messages, wanted), voice.counting
+        head = voice.interpreter.head(offered, closing=wanted.closing)
+        fixed = counting.bare_head(head)
+        fitted = await self._fitted(voice, messages, fixed)
+        request = voice.interpreter.request(
+            fitted.messages, closing=wanted.closing, choice=wanted.choice, offered=offered
+        )
         if wanted.schema is not None:
             request = replace(request, answer_schema=wanted.schema)
         if not quiet:
-            self._emit(
-                TurnStarted(
-                    session=self._session,
-                    step=self._step,
-                    messages=len(request.messages),
-                    left_out=fitted.left_out,
-                    tokens=fitted.tokens + fixed,
-                )
+            self._tell(voice, request, fitted, fixed, len(offered))
+        return request, fixed + fitted.tokens
+
+    def _offered(self, messages: tuple[Message, ...], wanted: Wanted) -> tuple[str, ...]:
+        self._offering.offer(wanted.choice)
+        return self._offering.follow(messages)
+
+    async def _fitted(self, voice: Voice, messages: tuple[Message, ...], fixed: int) -> Fitted:
+        counting = voice.counting
+        if voice.context is None:
+            return fit(messages, None, counting.bare)
+        budget = max(0, counting.room(voice.context - voice.interpreter.room) - fixed)
+        if self._folding is None:
+            return fit(messages, budget, counting.bare)
+        return await self._folding.fitted(voice, messages, budget, counting, step=self._step)
+
+    def _tell(self, voice: Voice, request: ModelRequest, fitted: Fitted, fixed: int, skills: int) -> None:
+        counting, context, room = voice.counting, voice.context, voice.interpreter.room
+        tokens = counting.right(fixed + fitted.tokens)
+        self._emit(
+            TurnStarted(
+                session=self._session,
+                step=self._step,
+                messages=len(request.messages),
+                left_out=fitted.left_out,
+                summarised=fitted.summarised,
+                tokens=tokens,
+                fixed=counting.right(fixed),
+                room=room,
+                context=context,
+                left=None if context is None else max(0, context - room - tokens),
+                counted_by=counting.counted_by,
+                skills=skills,
             )
-        return request
+        )
 
     async def _reply(self, voice: Voice, request: ModelRequest) -> ModelReply:
         self._listen(voice)
@@ -180,3 +259,8 @@ class Asking:
         """Show what was held back of a reply that turned out to be words."""
         if self._stream and said.startswith(self._shown):
             self._show(said[len(self._shown) :])
+
+
+def _anything(left: Limits) -> bool:
+    """Say whether a run has something left of each of its budgets."""
+    return all(one is None or one > 0 for one in (left.tokens, left.cost, left.seconds))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal
 
 from remit.loop.guards import Limits
@@ -32,6 +33,7 @@ class Budget:
         self.tokens = 0
         self.cost = 0.0
         self._unpriced = False
+        self._uncounted = False
         self._last = (0.0, 0.0, 0.0)
 
     @property
@@ -56,6 +58,24 @@ class Budget:
         self._unpriced |= cost is None
         self._last = (tokens, cost or 0.0, self._clock() - self._turn_began)
 
+    def spend(self, usage: Usage, cost: float | None) -> None:
+        """Add what a call used up in a run of its own; arguments as in `took`. What a turn takes stays as it was."""
+        self.tokens += usage.total_tokens or 0
+        self.cost += cost or 0.0
+        self._uncounted |= usage.total_tokens is None
+        self._unpriced |= cost is None
+
+    def left(self) -> Limits:
+        """Return the limits with what is left of tokens, cost and seconds; 0 where nothing is, None where no limit is.
+
+        What cannot be held, because a use or a price is not known, has nothing left.
+        """
+        limits, used = self._limits, self._clock() - self._began
+        tokens = None if limits.tokens is None else 0 if self._uncounted else max(0, limits.tokens - self.tokens)
+        cost = None if limits.cost is None else 0.0 if self._unpriced else max(0.0, limits.cost - self.cost)
+        seconds = None if limits.seconds is None else max(0.0, limits.seconds - used)
+        return replace(limits, tokens=tokens, cost=cost, seconds=seconds)
+
     def room(self) -> tuple[Room, str]:
         """Return what is left, and of what there is too little; a person reads that."""
         rooms = [*self._rooms()]
@@ -67,7 +87,9 @@ class Budget:
 
     def _rooms(self) -> Iterator[tuple[Room, str]]:
         limits, (tokens, cost, seconds) = self._limits, self._last
-        if limits.tokens is not None:
+        if limits.tokens is not None and self._uncounted:
+            yield "none", "the limit of tokens cannot be held: what a run that was started used is not known"
+        elif limits.tokens is not None:
             yield _room(self.tokens, tokens, limits.tokens), f"the limit of {limits.tokens} tokens is reached"
         if limits.cost is not None and self._unpriced:
             yield "none", "the cost limit cannot be held: the price of the model that answered is not known"

@@ -36,6 +36,8 @@ def plain(value: Any) -> Any:
             return value
         case RunResult():
             return result_json(value)
+        case Event():
+            return event_json(value)
         case Call():
             return _call(value)
         case Result():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from remit.errors import UsageError
@@ -70,6 +71,35 @@ def free_session(session: str | None, running: Container[str]) -> str:
     if session in running:
         raise UsageError(f"session {session} has a run going on", remedy="wait for it, or use another session")
     return session
+
+
+@contextmanager
+def taken(session: str, sessions: set[str]) -> Iterator[None]:
+    """Have `session` among those in which something runs, as long as the block does."""
+    sessions.add(session)
+    try:
+        yield
+    finally:
+        sessions.discard(session)
+
+
+def require_own(state: State, session: str) -> None:
+    """Raise UsageError for a session that is another person's: what they said and what is remembered stands in it.
+
+    So it does for that of a task that an agent gave: only that agent's session goes on with it.
+    """
+    owner = state.owner_of(session)
+    if owner and state.who and owner != state.who:
+        raise UsageError(
+            f"session {session} is not one of {state.who}",
+            remedy="begin another one; remit sessions resume goes on with it in the name of the person whose it is",
+        )
+    root = state.root_of(session)
+    if root != session:
+        raise UsageError(
+            f"session {session} is a task that an agent gave in session {root}",
+            remedy=f"go on with session {root}",
+        )
 
 
 def require_unfinished(state: State, session: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from remit.loop.transcript import bare_name
-from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
+from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from remit.models.wire import wire_names
 from remit.skills import READ_RESULT, Skill
 
@@ -22,12 +22,14 @@ class Heard:
         calls: what is asked for, in order, each by its wire name.
         errors: what looked like a call and is none, in words for the model.
         reasoning: what the model thought aloud.
+        carry: what its endpoint wants back with it, see `ModelReply`.
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     errors: tuple[str, ...] = ()
     reasoning: str = ""
+    carry: str = ""
 
 
 class Names:
@@ -47,22 +49,47 @@ class Names:
         return self._full.get(wire, wire)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """What every request begins with while the same skills are offered: system prompt, examples and skills."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+
 class Interpreter(Protocol):
-    """Speaks one way of calling skills: natively, or in a text dialect."""
+    """Speaks one way of calling skills: natively, or in a text dialect.
+
+    Attributes:
+        names: of all skills.
+        skills: full name to skill, of all that may be called.
+        room: tokens that are kept for the reply.
+    """
 
     names: Names
+    skills: Mapping[str, Skill]
+    room: int
 
-    def fixed_tokens(self) -> int:
-        """Return an estimate of the tokens that every request has: system prompt, skills, examples."""
+    def head(self, offered: Sequence[str], *, closing: bool = False) -> Head:
+        """Return what a request begins with where these skills are offered, by full name."""
         ...
 
-    def request(self, messages: Sequence[Message], *, closing: bool = False, choice: str = "") -> ModelRequest:
+    def request(
+        self,
+        messages: Sequence[Message],
+        *,
+        closing: bool = False,
+        choice: str = "",
+        offered: Sequence[str] | None = None,
+    ) -> ModelRequest:
         """Return the request that shows `messages` to the model.
 
         Args:
             messages: of the transcript.
             closing: the model may only answer.
             choice: `required` or the full name of a skill, where it must call one; empty leaves it to the model.
+            offered: full names of the skills that are offered; None for all, `remit.read_result` only where a result
+                among `messages` was cut.
         """
         ...
 
@@ -75,17 +102,13 @@ class Interpreter(Protocol):
         ...
 
 
-def offered(skills: Mapping[str, Skill], *, cut: bool) -> dict[str, Skill]:
-    """Return the skills to offer: `remit.read_result` only once a result was cut.
+def all_offered(skills: Mapping[str, Skill], messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the full names of all skills, of `remit.read_result` only where a result among `messages` was cut.
 
     It is of no use before, and small models call it instead of answering.
     """
-    return {full: skill for full, skill in skills.items() if cut or skill.full != READ_RESULT}
-
-
-def tells_of_cut(messages: Sequence[Message]) -> bool:
-    """Say whether a result among `messages` was cut and names the skill that reads the rest."""
-    return any(message.role == "tool" and READ_RESULT in message.content for message in messages)
+    cut = any(message.role == "tool" and READ_RESULT in message.content for message in messages)
+    return tuple(full for full in skills if cut or full != READ_RESULT)
 
 
 _THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>(.*?)</\1>\s*", re.DOTALL)

@@ -27,6 +27,7 @@ class Speech:
         max_tokens: most tokens of a reply; None for the endpoint's own limit, in text dialects for 2048
             or half of the context.
         context: tokens that fit into the model: where they are few, less is said about the skills.
+        strict: offer skills with `strict` schemas where theirs can be; only for `native`.
     """
 
     dialect: str = NATIVE
@@ -37,6 +38,7 @@ class Speech:
     temperature: float | None = 0.0
     max_tokens: int | None = None
     context: int | None = None
+    strict: bool = False
 
 
 def interpreter_for(skills: Mapping[str, Skill], speech: Speech) -> Interpreter:
@@ -53,6 +55,7 @@ def interpreter_for(skills: Mapping[str, Skill], speech: Speech) -> Interpreter:
             temperature=speech.temperature,
             max_tokens=speech.max_tokens,
             context=speech.context,
+            strict=speech.strict,
         )
     from remit.loop.in_text import TextInterpreter
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from remit.loop.brevity import Form, bare, first_sentence, longest_that_fits
 from remit.loop.context import ROOM
-from remit.loop.interpreter import Heard, Names, offered, split_reasoning, tells_of_cut
+from remit.loop.interpreter import Head, Heard, Names, all_offered, split_reasoning
 from remit.loop.prompt import system_prompt
+from remit.loop.remembering import with_memory_joined
 from remit.models.estimate import BYTES_PER_TOKEN, tokens
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall, ToolSpec, tool_wire
 from remit.models.wire import wire_schema
@@ -17,6 +19,8 @@ from remit.skills import Skill
 TextCalls = Literal["whole", "any", "off"]
 """When a call that stands in the text counts: if the reply as a whole is one; anywhere; never."""
 
+MOST_HEADS = 64
+"""Sets of offered skills whose rendering is kept."""
 
 _THOUGHT, _FINAL = "Thought:", "Final Answer:"
 _LABELS = (_THOUGHT, _FINAL)
@@ -35,30 +39,42 @@ class NativeInterpreter:
         temperature: float | None = 0.0,
         max_tokens: int | None = None,
         context: int | None = None,
+        strict: bool = False,
     ) -> None:
         self.names = Names(skills)
+        self._strict = strict
         self._system = Message(role="system", content=system_prompt(prompt), origin="loop")
-        self._tools = self._fitting(offered(skills, cut=False), context)
-        self._all_tools = self._fitting(offered(skills, cut=True), context)
+        self.skills = skills
+        self.room = max_tokens or (context or 0) // ROOM
+        self._context = context
+        self._heads = lru_cache(maxsize=MOST_HEADS)(self._head)
+        self._spec = lru_cache(maxsize=None)(self._made_spec)
         self._text_calls = text_calls
         self._temperature = temperature
         self._max_tokens = max_tokens
-        self._fixed = self._tokens(self._all_tools) + (max_tokens or (context or 0) // ROOM)
 
-    def fixed_tokens(self) -> int:
-        """Return an estimate of the tokens of system prompt and skills, with room for the reply."""
-        return self._fixed
+    def head(self, offered: Sequence[str], *, closing: bool = False) -> Head:
+        """Return system prompt and skills, see `Interpreter`; the same object for the same skills."""
+        return self._heads(tuple(offered))
 
-    def request(self, messages: Sequence[Message], *, closing: bool = False, choice: str = "") -> ModelRequest:
+    def request(
+        self,
+        messages: Sequence[Message],
+        *,
+        closing: bool = False,
+        choice: str = "",
+        offered: Sequence[str] | None = None,
+    ) -> ModelRequest:
         """Return the request that shows `messages` to the model, see `Interpreter`.
 
         The skills stay in it when the model may only answer: endpoints want to know them where the
         messages hold calls, and can go on with the beginning that they have read.
         """
+        head = self.head(all_offered(self.skills, messages) if offered is None else offered)
         return ModelRequest(
-            messages=(self._system, *messages),
-            tools=self._all_tools if tells_of_cut(messages) else self._tools,
-            tool_choice=self._choice(closing, choice) if self._tools else "",
+            messages=(*head.messages, *with_memory_joined(messages)),
+            tools=head.tools,
+            tool_choice=self._choice(closing, choice) if head.tools else "",
             temperature=self._temperature,
             max_tokens=self._max_tokens,
         )
@@ -85,15 +101,15 @@ class NativeInterpreter:
         reasoning = reply.reasoning or thought
         if reply.calls:
             calls = tuple(_named(call, self.names.wire(call.name)) for call in reply.calls)
-            return Heard(text=text, calls=calls, reasoning=reasoning)
+            return Heard(text=text, calls=calls, reasoning=reasoning, carry=reply.carry)
         if self._text_calls == "off":
-            return Heard(text=text, reasoning=reasoning)
+            return Heard(text=text, reasoning=reasoning, carry=reply.carry)
         if any(mark in text for mark in "{<["):
             heard = self._in_text(text, reasoning)
             if heard.calls or heard.errors:
                 return heard
         text, thought = _without_labels(text)
-        return Heard(text=text, reasoning=reasoning or thought)
+        return Heard(text=text, reasoning=reasoning or thought, carry=reply.carry)
 
     def _in_text(self, text: str, reasoning: str) -> Heard:
         from remit.dialects import parse
@@ -108,13 +124,24 @@ class NativeInterpreter:
         return Heard(text=prose, calls=calls, errors=parsed.errors, reasoning=reasoning or parsed.reasoning)
 
     def _schemas(self) -> Mapping[str, Mapping[str, Any]]:
-        return {tool.name: tool.parameters for tool in self._all_tools}
+        """Return the schemas of all skills: one that is not offered now may be called, too."""
+        return {tool.name: tool.parameters for tool in (self._spec(full, False) for full in self.skills)}
 
-    def _fitting(self, skills: Mapping[str, Skill], context: int | None) -> tuple[ToolSpec, ...]:
+    def _head(self, offered: tuple[str, ...]) -> Head:
+        known = [full for full in offered if full in self.skills]
+
         def make(form: Form) -> tuple[ToolSpec, ...]:
-            return tuple(_spec(self.names.wire(full), skill, terse=form.terse) for full, skill in skills.items())
+            return tuple(self._spec(full, form.terse) for full in known)
 
-        return longest_that_fits(make, self._tokens, context)
+        return Head(messages=(self._system,), tools=longest_that_fits(make, self._tokens, self._context))
+
+    def _made_spec(self, full: str, terse: bool) -> ToolSpec:
+        name, skill = self.names.wire(full), self.skills[full]
+        parameters, strict = wire_schema(skill.schema, strict=self._strict)
+        if terse:
+            description = first_sentence(skill.description)
+            return ToolSpec(name=name, description=description, parameters=bare(parameters), strict=strict)
+        return ToolSpec(name=name, description=skill.description, parameters=parameters, strict=strict)
 
     def _tokens(self, tools: tuple[ToolSpec, ...]) -> int:
         return tokens(self._system) + len(tool_wire(tools)) // BYTES_PER_TOKEN
@@ -151,13 +178,6 @@ def _without_labels(text: str) -> tuple[str, str]:
     if not label or (thought and not (thought.startswith(_THOUGHT) and thought.rstrip(" ").endswith("\n"))):
         return text, ""
     return answer.strip(), thought.removeprefix(_THOUGHT).strip()
-
-
-def _spec(name: str, skill: Skill, *, terse: bool) -> ToolSpec:
-    parameters, strict = wire_schema(skill.schema)
-    if terse:
-        return ToolSpec(name=name, description=first_sentence(skill.description), parameters=bare(parameters))
-    return ToolSpec(name=name, description=skill.description, parameters=parameters, strict=strict)
 
 
 def _named(call: ToolCall, name: str) -> ToolCall:

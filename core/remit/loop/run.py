@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from asyncio import timeout
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from remit.errors import RemitError
 from remit.loop.acting import Round, not_run
 from remit.loop.asking import Asking, Turn, Wanted
 from remit.loop.budget import Budget, out_of_time
-from remit.loop.events import Event, RunEnded, RunStarted, Told, TurnEnded
-from remit.loop.finishing import Finishing, is_echo
+from remit.loop.events import Event, RunEnded, RunStarted, RunState, Told
+from remit.loop.finishing import Finishing
 from remit.loop.guards import Guards, Limits
 from remit.loop.interpreter import Heard
-from remit.loop.outcome import Instead, RunResult, RunStatus, Tally, with_instead
+from remit.loop.outcome import Gathered, Instead, RunResult, RunStatus, with_instead
+from remit.loop.past import last_round, replay, results_of
 from remit.loop.ports import Caller, Store
-from remit.loop.recorded import run_body, turn_body, turn_said
+from remit.loop.recall import Recalled, all_lost, settled
+from remit.loop.recorded import Journal, run_body, turn_body, turn_ended, turn_said
+from remit.loop.replying import Replies
+from remit.loop.showing import Showing
 from remit.loop.sources import Sources
+from remit.loop.states import Course
 from remit.loop.terms import FREE, Terms
 from remit.loop.transcript import Transcript
 from remit.loop.voices import Voice
-from remit.loop.wording import CLOSING, CUT, EMPTY, NOT_RUN_CLOSED, PARTLY, UNREADABLE
+from remit.loop.wording import CLOSING, NOT_RUN_CLOSED, PARTLY
 from remit.models.estimate import estimated
-from remit.models.protocol import ModelReply, ToolCall
+from remit.models.protocol import ModelReply, ToolCall, Usage
 from remit.skills import READ_RESULT
 from remit.values import Call, Result
 from remit_sandbox.errors import SandboxError
-
-RunState = Literal["thinking", "acting", "answered", "stopped", "parked", "failed"]
 
 
 @dataclass(kw_only=True)
@@ -49,6 +52,9 @@ class Run:
         keep_raw: keep request and response of every turn as records.
         stream: ask the endpoint to stream, and emit `TextDelta`.
         emit: gets every event.
+        recall: knows what became of calls that have no result; by call id, those that waited for a person.
+        showing: what of the conversation and of the skills a model is shown; None for the standard way.
+        ended: status and reason of a run that may not begin: what it needs waits for a person, or failed.
     """
 
     session: str
@@ -62,6 +68,9 @@ class Run:
     keep_raw: bool = False
     stream: bool = False
     emit: Callable[[Event], None] = lambda _: None
+    recall: Callable[[Sequence[Call], Collection[str]], Recalled] = all_lost
+    ended: tuple[RunStatus, str] | None = None
+    showing: Showing | None = None
     steps: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -69,63 +78,106 @@ class Run:
         self._guards = Guards(self.limits, reads=self._reads)
         self._budget = Budget(self.limits)
         self._finishing = Finishing(self.terms, most_promises=self.limits.promises, shown=self.names.wire)
-        self._asking = Asking(
-            self.voices,
-            session=self.session,
-            emit=self.emit,
-            record=self._record,
-            keep_raw=self.keep_raw,
-            stream=self.stream,
-        )
+        self._replies = Replies(self._finishing, self._guards, self.limits)
+        self._course = Course(self.session, self.emit)
+        self._journal = Journal(self.store, self.session)
+        self._asking = Asking.of(self, self._record)
         self._sources = Sources()
-        self._tally = Tally()
-        self._results: list[Result] = []
+        self._gathered = Gathered()
+        self._called: set[str] = set()
         self._asked: list[Call] = []
-        self._said = ""
+        self._left: tuple[Result, ...] = ()
+        self._known: Mapping[str, Result] = {}
+        self._making: Round | None = None
         self._after_round = ""
         self._closing = "no skill may be called first" if self.terms.first == "none" else ""
-        self._outcome: tuple[RunStatus, str] | None = None
-        self._remedy = ""
+        self._outcome: tuple[RunStatus, str] | None = self.ended
 
     @property
     def state(self) -> RunState:
-        """Where the run stands; it follows from the transcript until there is an outcome."""
-        if self._outcome is not None:
-            return self._outcome[0]
-        return "acting" if self.transcript.open_calls else "thinking"
+        """Where the run stands; before it begins that follows from the transcript."""
+        return self._course.state or ("acting" if self.transcript.open_calls else "thinking")
+
+    def hear(self, event: Event) -> None:
+        """Take an event of a call or a turn of this run, and pass it on; the state follows from some."""
+        asking = self._course.hear(event)
+        if asking and self._making is not None:
+            self._making.asked(asking)
+
+    def hear_of_call(self, event: Event) -> None:
+        """Do what `hear` does in the middle of a call; what a listener raises waits until the call has its result."""
+        try:
+            self.hear(event)
+        except Exception as error:
+            if self._making is None:
+                raise
+            self._making.broken(error)
+
+    def left(self) -> Limits:
+        """Return the limits with what is left now of tokens, cost and seconds: a run that a call starts gets that."""
+        return self._budget.left()
+
+    def spend(self, usage: Usage, cost: float | None) -> None:
+        """Count what a run that a call started used up, as if this one had; a cost of None is not known."""
+        self._budget.spend(usage, cost)
+        self._gathered.count(usage, cost)
 
     async def execute(self, question: str) -> RunResult:
         """Answer `question`. Cancelled at any point, it saves the session and lets the cancellation go on.
 
         Faults of the host and of the model's endpoint are an outcome (`failed`), no exception.
         """
-        self.transcript.question(question, attached=self.terms.attached, own_words=self.terms.own_words)
+        self._left = settled(self.transcript, lambda call: self._call(call.id, call), self.recall)
+        terms = self.terms
+        self.transcript.question(question, attached=terms.attached, own_words=terms.own_words, images=terms.images)
         return await self._until_outcome(question)
 
     async def resume(self) -> RunResult:
-        """Go on where the session was left: with the calls that wait for a person, or with the next model turn.
+        """Go on where the session was left: with the calls that have no result yet, or with the next model turn.
 
-        Otherwise as `execute`.
+        A run that was interrupted, or waits for a person, goes on with the counts that it had; one that had ended
+        gets its limits anew. Otherwise as `execute`.
         """
+        interrupted = {call.id for call in self.transcript.open_calls}
         self.transcript.reopen()
         self._asked = [self._call(call.id, call) for call in self.transcript.open_calls]
+        recalled = self.recall(self._asked, {call.id for call in self._asked} - interrupted)
+        self._known = recalled.results
+        if not recalled.anew:
+            self._go_back(recalled)
         return await self._until_outcome("")
 
+    def _go_back(self, recalled: Recalled) -> None:
+        """Count again what the run had counted before it was left."""
+        past = replay(self.transcript.messages, guards=self._guards, replies=self._replies, names=self.names)
+        self.steps = self._course.step = past.steps
+        self._called, self._gathered.said = past.called, past.said
+        self._closing = past.closing or self._closing
+        self._after_round = PARTLY.format(errors=" ".join(recalled.errors)) if recalled.errors and self._asked else ""
+        for took in recalled.turns:
+            self.spend(took.usage if self.limits.tokens is None else took.counted, took.cost)
+
     async def _until_outcome(self, question: str) -> RunResult:
-        self.emit(RunStarted(session=self.session, question=question))
+        self.hear(RunStarted(session=self.session, question=question))
+        for left in self._left:
+            self.hear(Told(session=self.session, step=0, text=f"{left.skill}: {left.text}"))
         try:
             begun = run_body(self.voices[0].model.name, self.terms, resumed=not question)
             self._record("run.started", begun, {"question": question})
+            self._save(durable=False)
+            self._course.to(self.state, "a person asks" if question else "the session is gone on with")
             await self._in_time()
         except (RemitError, SandboxError) as error:
-            self._remedy = getattr(error, "remedy", "")
+            self._gathered.remedy = getattr(error, "remedy", "")
             self._end("failed", getattr(error, "message", "") or str(error))
         except BaseException as error:
             reason = "cancelled" if not isinstance(error, Exception) else "Remit itself failed"
             self._end("stopped", reason)
             with suppress(RemitError):
-                self._record("run.ended", {"status": "stopped"}, {"reason": reason, "answer": self._said})
+                self._record("run.ended", {"status": "stopped"}, {"reason": reason, "answer": self._gathered.said})
                 self._save()
+            with suppress(Exception):  # whoever listens may be what failed
+                self._course.to("stopped", reason)
             raise
         return self._finish()
 
@@ -143,7 +195,7 @@ class Run:
 
     async def step(self) -> None:
         """Make the next transition: ask the model, or make the calls that it asked for."""
-        if self.state == "acting":
+        if self.transcript.open_calls:
             await self._act()
         else:
             await self._think()
@@ -156,22 +208,24 @@ class Run:
         if room == "none":
             return self._end("stopped", reason)
         self.steps += 1
+        self._course.step = self.steps
         if self.steps == limit:
             room, reason = "one more", f"the step limit of {limit} is reached"
-        if room == "one more" and self._results and not self._closing:
+        if room == "one more" and self._called and not self._closing:
             self._close(reason)
         self._budget.begin()
         turn = await self._asking.ask(self.transcript.messages, self._wanted())
         counted = self.limits.tokens is not None
-        self._budget.took(estimated(turn.request, turn.reply) if counted else turn.reply.usage, turn.reply.cost)
-        self._tally = self._tally.plus(turn.reply, turn.model)
+        usage, cost = estimated(turn.request, turn.reply) if counted else turn.reply.usage, turn.reply.cost
+        self._budget.took(usage, cost)
+        self._gathered.count(usage, cost, model=turn.model)
         self._heard(turn)
         return self._go_on(turn.reply, turn.heard)
 
     def _wanted(self) -> Wanted:
         answer, may_call = self.terms.answer, self._may_call
         plain = answer is not None and (self._finishing.repairing or not may_call)
-        first = self.terms.first if may_call and not self._results and self.terms.first not in ("auto", "none") else ""
+        first = self.terms.first if may_call and not self._called and self.terms.first not in ("auto", "none") else ""
         return Wanted(
             step=self.steps,
             closing=bool(self._closing),
@@ -186,65 +240,46 @@ class Run:
 
     def _heard(self, turn: Turn) -> None:
         reply, heard = turn.reply, turn.heard
-        if heard.text.strip():
-            self._said = heard.text
+        if heard.text.strip() and (heard.calls or not heard.errors):
+            self._gathered.said = heard.text
         if self.keep_raw:
             self._record("turn.request", {}, {"raw": reply.sent.decode("utf-8", "replace")})
         self._record("turn.reply", turn_body(turn), turn_said(turn, raw=self.keep_raw))
-        self.emit(
-            TurnEnded(
-                session=self.session,
-                step=self.steps,
-                text=heard.text,
-                calls=len(heard.calls),
-                usage=reply.usage,
-                duration=turn.duration,
-                notes=reply.notes,
-                model=turn.model,
-                cost=reply.cost,
-            )
-        )
+        self.hear(turn_ended(turn, session=self.session, step=self.steps))
 
     def _go_on(self, reply: ModelReply, heard: Heard) -> None:
-        if reply.finish == "filter":
-            self._keep_text(heard)
-            return self._end("stopped", "the endpoint withheld the rest of the reply")
-        if reply.finish == "length":
-            return self._cut(heard)
-        if self._closing and (heard.calls or heard.errors):
-            return self._not_closed(heard)
-        if heard.calls:
-            self._after_round = PARTLY.format(errors=" ".join(heard.errors)) if heard.errors else ""
-            own = self.transcript.reply(heard.text, heard.calls, reasoning=heard.reasoning)
+        """Do what the reply leads to."""
+        move = self._replies.judge(
+            reply,
+            heard,
+            last=self.transcript.messages[-1],
+            called=self._called,
+            may_call=self._may_call,
+            closing=bool(self._closing),
+        )
+        if move.kind in ("act", "refuse"):
+            own = self.transcript.reply(heard.text, heard.calls, reasoning=heard.reasoning, carry=heard.carry)
             self._asked = [self._call(id_.id, call) for id_, call in zip(own, heard.calls, strict=True)]
-            return self._save(durable=any(map(self._changes, self._asked)))
-        if heard.errors and not self._finishing.fits(heard.text or reply.text):
-            return self._unreadable(reply, heard)
-        if not heard.text.strip() or is_echo(heard.text, self.transcript.messages[-1]):
-            return self._empty(reply)
-        self._keep_text(heard)
-        return self._finish_or_object(heard.text)
-
-    def _finish_or_object(self, text: str) -> None:
-        """Take words as the answer, unless they promise something, lack a call, or have not the type asked for."""
-        called = {result.skill for result in self._results}
-        objection = self._finishing.judge(text, called=called, may_call=self._may_call)
-        if objection is None:
-            return self._end("answered", "")
-        if not self._guards.strike(objection.kind, objection.most):
-            return self._tell(objection.note)
-        if objection.helpless:
-            return self._close_or_stop(objection.reason)
-        return self._end("stopped", objection.reason)
-
-    def _cut(self, heard: Heard) -> None:
-        """Handle a reply that ended at the output limit: nothing of it runs; text alone is an answer, in part."""
-        self._keep_text(heard)
-        if heard.text.strip() and not heard.calls and not heard.errors:
-            return self._end("stopped", "the answer reached the output limit before it was complete")
-        if self._guards.strike("cut", self.limits.cut):
-            return self._end("stopped", f"{self.limits.cut} replies in a row reached the output limit")
-        return self._tell(CUT)
+        elif move.kept is not None:
+            self.transcript.reply(move.kept, reasoning=heard.reasoning, carry=heard.carry)
+        match move.kind:
+            case "act":
+                self._after_round = move.text
+                self._save(durable=any(map(self._changes, self._asked)))
+                self._course.to("acting")
+            case "refuse":
+                self._take(tuple(not_run(call, NOT_RUN_CLOSED, "cancelled") for call in self._asked))
+                self._end("stopped", self._closing)
+            case "answer":
+                self._gathered.said = move.kept or self._gathered.said
+                self._end("answered", "")
+            case "tell":
+                self._tell(move.text)
+                self._save(durable=False)
+            case "close":
+                self._close_or_stop(move.text)
+            case "stop":
+                self._end("stopped", move.text)
 
     def _close(self, reason: str) -> None:
         """Let the model only answer from now on: what it would call next cannot help."""
@@ -253,52 +288,30 @@ class Run:
 
     def _close_or_stop(self, reason: str) -> None:
         """Let the model answer from the results that there are; stop where there are none, or it could already."""
-        if self._results and not self._closing:
+        if self._called and not self._closing:
             return self._close(reason)
         return self._end("stopped", reason)
 
-    def _not_closed(self, heard: Heard) -> None:
-        """End a run whose model calls on although it may only answer; its calls are told that they did not run."""
-        own = self.transcript.reply(heard.text, heard.calls, reasoning=heard.reasoning)
-        calls = [self._call(id_.id, call) for id_, call in zip(own, heard.calls, strict=True)]
-        self._take(tuple(not_run(call, NOT_RUN_CLOSED, "cancelled") for call in calls))
-        return self._end("stopped", self._closing)
-
-    def _unreadable(self, reply: ModelReply, heard: Heard) -> None:
-        self.transcript.reply(reply.text or heard.text, reasoning=heard.reasoning)
-        if self._guards.strike("unreadable", self.limits.unreadable):
-            reason = f"the calls of {self.limits.unreadable} replies in a row could not be read"
-            return self._close_or_stop(f"{reason}: {heard.errors[0]}")
-        return self._tell(UNREADABLE.format(errors=" ".join(heard.errors)))
-
-    def _empty(self, reply: ModelReply) -> None:
-        if self._guards.strike("empty", self.limits.empty):
-            return self._close_or_stop(f"{self.limits.empty} replies in a row were empty")
-        again = self.transcript.messages[-1].content == EMPTY[0]
-        return self._tell(EMPTY[again] + (f" ({'; '.join(reply.notes)})" if reply.notes else ""))
-
-    def _keep_text(self, heard: Heard) -> None:
-        if heard.text.strip():
-            self.transcript.reply(heard.text, reasoning=heard.reasoning)
-
     async def _act(self) -> None:
-        asked = self.transcript.open_calls
-        making = Round(self.caller, self.emit, parallel=self.limits.parallel)
+        self._making = Round(self.caller, self.hear, parallel=self.limits.parallel)
         try:
-            results = await making.run(self._asked)
+            results = await self._making.run(self._asked, self._known)
+            results = await self._asking.shortened(results, self.transcript.messages)
         except BaseException as error:
             cancelled = not isinstance(error, Exception)
-            self._take(making.results(cancelled=cancelled, late=self._budget.late))
+            self._take(self._making.results(cancelled=cancelled, late=self._budget.late))
             raise
+        self._making, self._known = None, {}
+        self._course.settle()
         self._take(results)
-        self._judge(asked, results)
+        self._judge(results)
 
     def _call(self, id_: str, call: ToolCall) -> Call:
         """Return what the pipeline gets: the arguments exactly as written, under the id of the transcript."""
         return Call(
             id=id_,
-            skill=self.names.full(call.name),
-            arguments=call.arguments,
+            skill=self.names.full(call.named or call.name),
+            arguments=call.written or call.arguments,
             session=self.session,
             step=self.steps,
             repaired=call.repaired,
@@ -314,12 +327,16 @@ class Run:
 
     def _take(self, results: tuple[Result, ...]) -> None:
         for result in results:
-            made = isinstance(result.value, (dict, list))
-            self.transcript.result(result.text, status=result.status, labels=result.labels, structured=made)
-        self._results += results
+            self.transcript.take(result)
+        self._gathered.results += results
+        self._called |= {result.skill for result in results}
 
-    def _judge(self, asked: tuple[ToolCall, ...], results: tuple[Result, ...]) -> None:
-        advice = self._guards.round(asked, results)
+    def _judge(self, results: tuple[Result, ...]) -> None:
+        """Say what follows a round; some of its calls may have had their results before the run was gone on with."""
+        place, calls = last_round(self.transcript.messages)
+        made = {call.id: result for call, result in zip(self._asked, results, strict=True)}
+        all_results = [made.get(one.call, one) for one in results_of(self.transcript.messages, place, self.names)]
+        advice = self._guards.round(calls, all_results)
         parked = next((result for result in results if result.status == "parked"), None)
         if any(result.stop for result in results):
             self._end("stopped", "a person stopped the run")
@@ -333,11 +350,13 @@ class Run:
         if advice.close and self._outcome is None:
             self._close(advice.close)
         self._after_round = ""
-        self._save(durable=False)
+        if self._outcome is None:
+            self._save(durable=False)
+            self._course.to("thinking")
 
     def _tell(self, text: str) -> None:
         self.transcript.note(text)
-        self.emit(Told(session=self.session, step=self.steps, text=text))
+        self.hear(Told(session=self.session, step=self.steps, text=text))
 
     def _end(self, status: RunStatus, reason: str) -> None:
         self._outcome = (status, reason)
@@ -345,30 +364,20 @@ class Run:
     def _finish(self) -> RunResult:
         result = self._result(*(self._outcome or ("failed", "")))
         try:
-            self._record(
-                "run.ended", {"status": result.status}, {"reason": result.stop_reason, "answer": result.answer}
-            )
+            said = {"reason": result.stop_reason, "answer": result.answer}
+            self._record("run.ended", {"status": result.status}, said)
             self._save()
         except RemitError as error:
             result = self._result("failed", f"{result.stop_reason}; {error.message}".removeprefix("; "))
+        self._course.to(result.status, result.stop_reason)
         self.emit(RunEnded(session=self.session, result=result))
         return result
 
     def _result(self, status: RunStatus, reason: str) -> RunResult:
-        result = RunResult(
-            answer=self._said,
-            status=status,
-            stop_reason=reason,
-            steps=self.steps,
-            calls=tuple(self._results),
-            usage=self._tally.usage,
-            session=self.session,
-            remedy=self._remedy,
-            value=self._finishing.value if status == "answered" else None,
-            cost=self._tally.cost,
-            model=self._tally.model,
-        )
-        return with_instead(result, self.instead) if status == "failed" else result
+        self._gathered.said = self._gathered.said or self._asking.shown
+        value = self._finishing.value if status == "answered" else None
+        gathered = self._gathered.result(status, reason, steps=self.steps, session=self.session, value=value)
+        return with_instead(gathered, self.instead) if status == "failed" else gathered
 
     def _save(self, *, durable: bool = True) -> None:
         """Save the session: on the disk before calls that change something, and at the end of the run.
@@ -377,9 +386,7 @@ class Run:
         without results, which are told as lost; their records are on the disk.
         """
         status = "running" if self._outcome is None else self._outcome[0]
-        self.store.save_session(self.session, self.transcript.to_json(), status=status, durable=durable)
+        self._journal.save(self.transcript, status=status, durable=durable)
 
     def _record(self, event: str, body: Mapping[str, Any], sealed: Mapping[str, Any]) -> None:
-        """Record a turn, with texts apart; the session that is saved after it takes it to the disk."""
-        about = {"step": self.steps, **body}
-        self.store.append(event, session=self.session, body=about, sealed=sealed, durable=False)
+        self._journal.record(event, {"step": self.steps, **body}, sealed)

@@ -57,3 +57,13 @@ def says_nothing(value: Any) -> bool:
         filled = [one for one in members if not says_nothing(one)]
         return not members or (len(filled) < len(members) and all(one in (0, False) for one in filled))
     return False
+
+
+def value_of(text: str, *, structured: bool) -> Any:
+    """Return the value that a result's text stands for, as far as `says_nothing` cares; the text where it is cut."""
+    if not structured:
+        return None if text in ("null", "(empty)") else text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from remit.errors import UsageError
 from remit.extensions.extensions import Extensions
 from remit.loop.chosen_model import chosen_model, circuit_for, fallback_models
+from remit.loop.counting import Counting
 from remit.loop.interpreters import Speech
+from remit.loop.manner import behaviour_for, context_for, dialect_for
 from remit.loop.prompt import Fragment, fragments, joined
+from remit.loop.tokenizer import tokenizer_of
 from remit.loop.voices import Speaker
 from remit.models.openai import OpenAIModel
 from remit.models.protocol import Model
@@ -59,18 +62,20 @@ def speakers_of(
         DeploymentError: an endpoint, a key or a provider cannot be used.
     """
     own = config.model
+    model = chosen_model(given.model, given.base_url, given.api_key, config, folder, extensions)
     speech = Speech(
-        dialect=given.dialect or own.dialect,
+        dialect=given.dialect or dialect_for(model.name, own),
         prompt=joined(prompt),
         text_calls=own.text_calls,
         tag=own.tag,
         examples=own.examples,
         temperature=own.temperature,
         max_tokens=own.max_tokens,
-        context=own.context_length,
+        context=context_for(model.name, own),
+        strict=bool(behaviour_for(model.name, own).strict),
     )
-    model = chosen_model(given.model, given.base_url, given.api_key, config, folder, extensions)
-    first = Speaker(model=model, speech=speech, circuit=circuit_for(model))
+    counting = _counting(model, own.tokenizer if given.model is None else "", folder)
+    first = Speaker(model=model, speech=speech, counting=counting, circuit=circuit_for(model, own.breaker))
     if given.model is not None or given.base_url is not None:
         return [first]
     return [first, *_others(speech, config, folder, extensions)]
@@ -92,5 +97,16 @@ def require_prices(speakers: list[Speaker], cost: float | None) -> None:
 
 def _others(speech: Speech, config: Config, folder: Path, extensions: Extensions) -> Iterator[Speaker]:
     for other, model in fallback_models(config, folder, extensions):
-        spoken = replace(speech, dialect=other.dialect, context=other.context_length)
-        yield Speaker(model=model, speech=spoken, circuit=circuit_for(model))
+        spoken = replace(
+            speech,
+            dialect=dialect_for(model.name, other),
+            context=context_for(model.name, other),
+            strict=bool(behaviour_for(model.name, other).strict),
+        )
+        counting, circuit = _counting(model, other.tokenizer, folder), circuit_for(model, config.model.breaker)
+        yield Speaker(model=model, speech=spoken, counting=counting, circuit=circuit)
+
+
+def _counting(model: Model, tokenizer: str, folder: Path) -> Counting:
+    """Return how the tokens of a model are counted; images only where it is shown them."""
+    return Counting(tokenizer_of(tokenizer, folder), images=getattr(model, "images", False) is True)

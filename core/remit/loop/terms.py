@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from remit.errors import UsageError
+from remit.loop.answer_schema import answer_of
 from remit.loop.answer_type import AnswerType
+from remit.loop.guards import Limits
 from remit.skills import READ_RESULT, Skill
+from remit.state.records import Record
 from remit.state.store import State
 
 FIRST = ("auto", "required", "none")
@@ -26,7 +29,12 @@ class Terms:
             answers in words, a full name calls that skill.
         answer: the type of the answer; None for any text.
         attached: texts that come with the question, and are not the person's own words.
+        images: handles of images that come with it, see `remit.loop.sight.keep_image`.
         own_words: the question itself is; False for one that was pasted or came through a pipe.
+        grant: full names of skills that a person chose for the session, from now on; None where nobody chose.
+        granted: full names of what the session has; None where it has all of its agent's.
+        max_steps: most model turns; None for as many as the agent has.
+        withdraw: what waits for a person in the session is taken back for the question; else that is refused.
     """
 
     skills: frozenset[str] | None = None
@@ -34,7 +42,28 @@ class Terms:
     first: str = "auto"
     answer: AnswerType | None = None
     attached: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
     own_words: bool = True
+    grant: frozenset[str] | None = None
+    granted: frozenset[str] | None = None
+    max_steps: int | None = None
+    withdraw: bool = False
+
+    @property
+    def open(self) -> frozenset[str] | None:
+        """Full names of the skills that can be called, None for all: what the run may and the session has."""
+        if self.skills is None or self.granted is None:
+            return self.granted if self.skills is None else self.skills
+        return self.skills & self.granted
+
+    @property
+    def demanded(self) -> frozenset[str]:
+        """Full names of the skills that must be called."""
+        return frozenset((*self.required, *({self.first} - set(FIRST))))
+
+    def limited(self, limits: Limits) -> Limits:
+        """Return the limits of an agent, with no more steps than these terms have."""
+        return limits if self.max_steps is None else replace(limits, steps=min(limits.steps, self.max_steps))
 
     def within(self, skills: frozenset[str] | None) -> Terms:
         """Return these terms with no other skills than `skills`; None leaves them as they are."""
@@ -52,7 +81,11 @@ class Asked(TypedDict, total=False):
     first: str
     answer_type: object
     attached: Iterable[str]
+    images: Iterable[str]
     own_words: bool
+    grant: Iterable[str] | None
+    max_steps: int | None
+    withdraw: bool
 
 
 FREE = Terms()
@@ -68,7 +101,11 @@ def terms_for(
     first: str = "auto",
     answer_type: object = None,
     attached: Iterable[str] = (),
+    images: Iterable[str] = (),
     own_words: bool = True,
+    grant: Iterable[str] | None = None,
+    max_steps: int | None = None,
+    withdraw: bool = False,
 ) -> Terms:
     """Return the terms of a run.
 
@@ -78,14 +115,21 @@ def terms_for(
         without: names of skills or packs that may not.
         required: names of skills that must be called.
         first: see `Terms`.
-        answer_type: type of the answer; None for text.
+        answer_type: type of the answer, or a JSON Schema of it; None for text.
         attached: texts that come with the question: the model reads them, and for provenance nothing in them is
             the person's own words.
+        images: handles of images of the same session that come with it; models that take none are told of them only.
         own_words: False for a question that was pasted as a whole.
+        grant: names of skills or packs that a person chose for the session: beside the skills that read, it has
+            these from now on, and what it was granted before.
+        max_steps: most model turns of this run; the agent's own limit holds, too.
+        withdraw: see `Terms`.
 
     Raises:
         UsageError: a name that no skill of the agent has, a contradiction, or a type that cannot be asked for.
     """
+    if max_steps is not None and max_steps < 1:
+        raise UsageError(f"max_steps is {max_steps}, but a run has at least one step")
     kept = None
     dropped = _named(without, known)
     if skills is not None or dropped:
@@ -104,17 +148,56 @@ def terms_for(
         raise UsageError('first="required" asks for a call, but there is no skill to call')
     return Terms(
         skills=kept,
+        grant=_named(grant, known) if grant is not None else None,
         required=tuple(sorted(must)),
         first=first,
-        answer=AnswerType(answer_type) if answer_type is not None else None,
+        answer=answer_of(answer_type),
+        max_steps=max_steps,
+        withdraw=withdraw,
         attached=(attached,) if isinstance(attached, str) else tuple(attached),
+        images=_handles(images),
         own_words=own_words,
     )
+
+
+def _handles(images: Iterable[str]) -> tuple[str, ...]:
+    """Return the handles of images. Raises UsageError for what is none: an image itself, for one."""
+    handles = (images,) if isinstance(images, (str, bytes)) else tuple(images)
+    for one in handles:
+        if not isinstance(one, str):
+            raise UsageError(
+                f"images= takes handles of images, not {type(one).__name__}",
+                remedy="keep_image(agent.state, SESSION, media_type, data) of remit.loop.sight gives a handle",
+            )
+    return tuple(one for one in handles if isinstance(one, str))
 
 
 def narrowed(known: Mapping[str, Skill], names: frozenset[str] | None) -> dict[str, Skill]:
     """Return the skills that a run with `names` may call; what nobody knows any more is left out."""
     return {full: skill for full, skill in known.items() if names is None or full in names}
+
+
+def going_on(terms: Terms, state: State, session: str) -> Terms:
+    """Return the terms of a run that goes on with `session`: no skill more than the last one had.
+
+    One that was interrupted, or waits for a person, also has what that one was bound to; `terms` may add to it. The
+    type of an answer is not kept.
+
+    Raises:
+        StateError: the log cannot be read.
+    """
+    terms, saved = terms.within(narrowed_before(state, session)), state.load_session(session)
+    last = _last_begun(state, session)
+    if last is None or saved is None or saved.status not in ("running", "parked"):
+        return terms
+    bound, most, first = last.body.get("required", ()), last.body.get("max_steps"), last.body.get("first", "auto")
+    steps = [one for one in (terms.max_steps, most) if isinstance(one, int)]
+    return replace(
+        terms,
+        required=tuple(sorted({*terms.required, *map(str, bound)})),
+        first=str(first) if terms.first == "auto" else terms.first,
+        max_steps=min(steps, default=None),
+    )
 
 
 def narrowed_before(state: State, session: str) -> frozenset[str] | None:
@@ -123,9 +206,23 @@ def narrowed_before(state: State, session: str) -> frozenset[str] | None:
     Raises:
         StateError: the log cannot be read.
     """
-    last = next(iter(state.records(session=session, event="run.started", newest_first=True, limit=1)), None)
+    last = _last_begun(state, session)
     names = last.body.get("skills") if last is not None else None
     return frozenset(map(str, names)) if isinstance(names, list) else None
+
+
+def _last_begun(state: State, session: str) -> Record | None:
+    """Return how the last run of a session began; for a copy without one, that of the session it is a copy of."""
+
+    def newest(event: str) -> Record | None:
+        return next(iter(state.records(session=session, event=event, newest_first=True, limit=1, after=before)), None)
+
+    before = 0
+    while True:
+        begun, copied = newest("run.started"), newest("session.copied")
+        if copied is None or (begun is not None and begun.seq > copied.seq):
+            return begun
+        session, before = str(copied.body.get("of", "")), copied.seq
 
 
 def _named(names: Iterable[str], known: Mapping[str, Skill], *, whole_packs: bool = True) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from remit.loop.counting import Counting
 from remit.loop.interpreter import Interpreter
 from remit.loop.interpreters import Speech, interpreter_for
 from remit.models.circuit import Circuit
@@ -20,12 +21,14 @@ class Voice:
         model: who is asked.
         interpreter: how it is spoken to.
         context: tokens that fit into it; None for all there is.
+        counting: how its tokens are counted.
         circuit: whether its endpoint is to be left alone now.
     """
 
     model: Model
     interpreter: Interpreter
     context: int | None = None
+    counting: Counting = field(default_factory=Counting)
     circuit: Circuit = field(default_factory=Circuit)
 
 
@@ -35,6 +38,7 @@ class Speaker:
 
     model: Model
     speech: Speech
+    counting: Counting = field(default_factory=Counting)
     circuit: Circuit = field(default_factory=Circuit)
 
 
@@ -69,6 +73,7 @@ class Choir:
                 model=seen(speaker.model),
                 interpreter=interpreter,
                 context=speaker.speech.context,
+                counting=speaker.counting,
                 circuit=speaker.circuit,
             )
             for speaker, interpreter in zip(self._speakers, interpreters, strict=True)

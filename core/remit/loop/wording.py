@@ -46,3 +46,16 @@ PROMISED = "You said what you would do, but called no skill. Call it now, or ans
 CALL_FIRST = "Do not answer yet. Call one of your skills first."
 
 CALL_REQUIRED = "Do not answer yet. Call this first: {names}."
+
+LOST_BEFORE = "the run was interrupted before the result was recorded"
+
+NOT_RUN_INTERRUPTED = "Not run: the run was interrupted before this call began."
+
+NOT_RUN_REFUSED = "Not run: a person refused it{reason}. The same action will be refused again without asking."
+
+NOT_RUN_LEFT = "Not run: it waited for a person's sign-off, and the person asked something else first."
+
+NOT_ENDED_TASK = (
+    "The task was not brought to its end: it waited for a person's sign-off, and the person asked something else "
+    "first. What was done of it before stays done."
+)
