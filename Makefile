@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PACKS  := calc clock files python weather web
+PACKS  := calc clock files memory python weather web
 PIP    := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check
 PACK_SOURCES := $(shell find plugins -type f ! -path '*/__pycache__/*' 2>/dev/null)
 
@@ -43,7 +43,7 @@ $(BIN)/python:
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt $(PACK_SOURCES)
 	@echo "Installing Remit and its packs into $(VENV) ..."
 	@$(PIP) install -q -c constraints.txt pip hatchling editables
-	@$(PIP) install -q --no-build-isolation -c constraints.txt -e . tzdata beautifulsoup4
+	@$(PIP) install -q --no-build-isolation -c constraints.txt -e '.[eval]' tzdata beautifulsoup4
 	@$(PIP) install -q --no-build-isolation --no-deps --force-reinstall $(PACKS:%=./plugins/remit-%)
 	@$(BIN)/python -m compileall -q core sandbox  # a cell cannot write what it has compiled
 	@touch $@

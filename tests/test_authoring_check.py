@@ -16,7 +16,7 @@ from remit.errors import UnknownPack
 from tests.dist_info import write_pack
 from tests.packaging import build_wheel, project
 
-PLUGINS = sorted(path.parent.name for path in (Path(__file__).parents[1] / "plugins").glob("*/pyproject.toml"))
+PLUGINS = sorted(path.parents[2].name for path in (Path(__file__).parents[1] / "plugins").glob("*/src/*/pack.toml"))
 PYPROJECT = """\
 [build-system]
 requires = ["hatchling"]

@@ -95,5 +95,30 @@ def test_what_fails_in_the_control_too_proves_nothing(monkeypatch: pytest.Monkey
     nothing = {"seen": [], "error": "refused"}
     columns = {"control": nothing, "Landlock": nothing, "seccomp": nothing, "warm": nothing}
     monkeypatch.setattr(report, "run", lambda *_, names: {"found": {"read": columns}, "why": ""})
-    made = report.quick()
+    made = report.quick(names=["read"])
     assert [(row.control, row.confined) for row in made.rows] == [("fails", "no proof")] and not made.holds
+
+
+def test_rows_come_in_parts_with_word_of_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts: list[int] = []
+    shown: list[str] = []
+    said: list[str] = []
+
+    def found(*_: str, names: list[str]) -> dict[str, object]:
+        so_far = capsys.readouterr()
+        shown.append(so_far.out)
+        said.append(so_far.err)
+        parts.append(len(names))
+        seen = {"seen": [], "error": "refused"}
+        columns = {"control": {"seen": [], "error": ""}, "Landlock": seen, "seccomp": seen, "warm": seen}
+        return {"found": dict.fromkeys(names, columns), "why": ""}
+
+    monkeypatch.setattr(report, "run", found)
+    monkeypatch.setattr("sys.platform", "linux")
+    run(["doctor", "--escape"])
+    assert sum(parts) == len(report.QUICK) and len(parts) > 1 and parts[0] < parts[1]
+    lines = [text.count("\n") for text in shown]
+    assert lines[:2] == [0, 1 + parts[0]] and lines[2:] == parts[1:-1]
+    assert said[-1] == f"{sum(parts[:-1])} of {sum(parts)} tried\n" and "tried" not in capsys.readouterr().err

@@ -96,3 +96,11 @@ def test_answers_that_make_no_sense_are_asked_again(tmp_path: Path) -> None:
     written = tomllib.loads((folder / "remit.toml").read_text())
     assert "base_url" not in written["model"]
     assert set(written["packs"]) == {"calc", "files"}
+
+
+def test_packs_are_named_with_spaces_or_commas(tmp_path: Path) -> None:
+    for number, packs in enumerate((["calc", "clock"], ["calc,clock"], ["calc,", "clock"])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        ran = remit("init", "--yes", "--enforcement", "available", "--packs", *packs, folder=folder)
+        assert "enabled calc" in ran.out and "enabled clock" in ran.out

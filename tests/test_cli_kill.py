@@ -27,7 +27,7 @@ def test_a_skill_a_pack_and_everything(here: Here) -> None:
         assert "switched off here: it misbehaves" in told.out and "\u202e" not in told.out
         assert "--restore" in told.err
         refused = here.remit(*call, expect=1)
-        assert "denied: Denied by a person" in refused.err and "misbehaves" in refused.err
+        assert "denied: Denied by Remit: " in refused.err and "misbehaves" in refused.err
         assert "remit kill" in refused.err
         here.remit("kill", *name, "--restore")
         here.remit(*call)

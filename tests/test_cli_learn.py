@@ -218,3 +218,12 @@ def test_wrong_usage_says_what_to_write(pack: Path, capsys: pytest.CaptureFixtur
     assert "curious.work" in capsys.readouterr().err
     assert run(["learn", "nothing", '{"number": "x"}', "--pack", str(pack), "--yes"]) == 2
     assert "number" in capsys.readouterr().err
+
+
+def test_arguments_that_do_not_fit_are_said_before_anybody_is_asked(
+    pack: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, why in (("{bad", "JSON"), ("[]", "object"), ('{"number": "x"}', "number")):
+        assert run(["learn", "nothing", arguments, "--pack", str(pack)]) == 2
+        said = capsys.readouterr()
+        assert why in said.err and "far more rights" not in said.err and not said.out, said

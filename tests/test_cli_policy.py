@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remit.cli.main import run
-from tests.in_process import remit
+from tests.in_process import Here, remit
 
 RULES = """
 [[rule]]
@@ -192,3 +192,39 @@ def test_what_the_user_said_settles_where_the_deployment_says_so() -> None:
     case = Case(skill="m.send", arguments={"to": "ann@acme.example"}, said=("Write to ann@acme.example",))
     assert judged(case, known, rules).source == "provenance"
     assert judged(case.model_copy(update={"said": ("Write",)}), known, rules).verdict == "ask"
+
+
+AGENT = """
+[agents.reader]
+description = "Reads the docs."
+skills = ["files.read_file"]
+[agents.reader.grant.files]
+fs.read = ["${workspace}/docs/**"]
+fs.write = []
+"""
+
+
+def test_what_an_agent_lacks_is_told_apart_from_what_is_not_there(tmp_path: Path) -> None:
+    here = Here(place=tmp_path).make("files")
+    (here.folder / "workspace" / "docs").mkdir()
+    (here.folder / "remit.toml").write_text(here.config + AGENT)
+    here.remit("apply", "--yes")
+
+    def told(skill: str, *arguments: str, expect: int = 0) -> Any:
+        return here.remit("policy", "explain", skill, '{"path": "plan.txt", "content": ""}', *arguments, expect=expect)
+
+    refused = told("files.write_file", "--agent", "reader", expect=2).err
+    assert "files.write_file is enabled here, but agent reader does not have it" in refused
+    assert "did you mean" not in refused and "remit audit --agent reader" in refused
+    assert "allow" not in told("files.write_file").err, "the control: without the agent it is explained"
+    assert "no skill files.wirte_file is enabled here" in told("files.wirte_file", "--agent", "reader", expect=2).err
+
+    def read(path: str, *arguments: str) -> Any:
+        text = json.dumps({"path": path})
+        return here.remit("policy", "explain", "files.read_file", text, "--json", *arguments).json["beyond_rights"]
+
+    outside = str(here.folder.resolve() / "workspace" / "plan.txt")
+    assert read("plan.txt", "--agent", "reader") == {"path": outside}
+    assert read("docs/plan.txt", "--agent", "reader") == {} == read("plan.txt")
+    shown = here.remit("policy", "explain", "files.read_file", '{"path": "plan.txt"}', "--agent", "reader").out
+    assert f"its rights do not hold path ({outside}): the call would fail" in shown

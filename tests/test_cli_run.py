@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from remit.cli.run import notes
 from remit.deployment.config import Config
+from remit.extensions.extensions import NO_EXTENSIONS
+from remit.loop.outcome import RunResult
 from tests.command import Home, Ran, home
 from tests.model_server import Play, calls, error, serve, text
 
@@ -71,7 +74,7 @@ def test_json_is_the_structured_result_and_nothing_else(place: Home) -> None:
     with serve([calls(ADD, usage=usage), text("It is 5.", usage=usage)]) as server:
         ran = run(place, server.base_url, "--json")
     told = ran.json
-    assert set(told) == {"answer", "status", "stop_reason", "steps", "calls", "usage", "cost", "model", "session"}
+    assert set(told) == {field.name for field in fields(RunResult)}, "what remit.http and every program gets"
     assert (told["answer"], told["status"], told["steps"]) == ("It is 5.", "answered", 2)
     assert told["calls"][0]["skill"] == "good.add" and told["calls"][0]["result"] == 5.0
     assert told["usage"]["input_tokens"] == 20
@@ -109,7 +112,7 @@ def test_nobody_there_parks_the_run(place: Home) -> None:
         ran = run(place, server.base_url, "--session", "parked-1", expect=3)
         told = run(place, server.base_url, "--json", expect=3)
     assert "parked: " in ran.err
-    assert "session parked-1 is saved; --session parked-1 goes on with it" in ran.err
+    assert "session parked-1 is saved; once that is answered: remit sessions resume parked-1" in ran.err
     assert told.json["status"] == "parked"
 
 
@@ -289,5 +292,5 @@ def test_an_endpoint_that_nobody_named_is_named(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    options = Namespace(**{"yes_to_writes": False, "base_url": None, "api_key": None, **given})
-    assert any("api.openai.com" in note for note in notes(options, Config())) is said
+    options = Namespace(**{"yes_to_writes": False, "base_url": None, "api_key": None, "model": None, **given})
+    assert any("api.openai.com" in note for note in notes(options, Config(), NO_EXTENSIONS)) is said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,9 @@ def test_the_demo_plays_three_questions() -> None:
     assert "3 of 3 answered" in done.stdout
     assert "28.3 degrees" in done.stdout
     assert "The file is still there" in done.stdout
+    assert lines[-1].startswith("Next, a deployment of your own: ") and lines[-1].endswith("remit init")
+    if (activate := Path(sys.executable).with_name("activate")).is_file():
+        assert f". {os.path.relpath(activate, ROOT)} && " in lines[-1]
 
 
 def test_the_rehearsed_model_works_from_what_it_is_given() -> None:

@@ -80,6 +80,7 @@ def rank(old: str, new: str, old_lock: Lock = LOCK, new_lock: Lock = LOCK) -> Ra
         ("[model]", '[defaults]\nunattended = "deny"\n[model]', "narrows"),
         ("[model]", '[defaults]\nenforcement = "available"\n[model]', "widens"),
         ("[model]", "[defaults]\nallow_yes = true\n[model]", "widens"),
+        ("[model]", '[defaults]\nsession_grants = "proposed"\n[model]', "narrows"),
         ("one.example", "two.example", "unranked"),
         ("[model]", '[agent]\nprompt = "x"\n[model]', "unranked"),
         ("[model]", "[log]\nkeep_raw = true\n[model]", "unranked"),
@@ -150,6 +151,43 @@ def test_more_to_read_is_more_even_where_it_may_be_written() -> None:
 def test_what_cannot_be_ranked_is_shown_with_both_values() -> None:
     found = compare(config(BASE), LOCK, config(f'workspace = "/srv/all"\n{BASE}'), LOCK)
     assert found.lines() == ('workspace: "workspace" becomes "/srv/all"',)
-    long = BASE.replace("http://one.example/v1", "http://two.example/" + "x" * 500)
-    (line,) = compare(config(BASE), LOCK, config(long), LOCK).lines()
-    assert line.startswith('model.base_url: "http://one.example/v1" becomes "http://two.example/x') and len(line) < 300
+    far = f"http://{'a' * 300}@two.example/"
+    long = BASE.replace("http://one.example/v1", far)
+    assert compare(config(BASE), LOCK, config(long), LOCK).lines() == (
+        f'model.base_url: "http://one.example/v1" becomes "{far}"',
+    )
+    told = BASE + f'[agent]\nprompt = "{"Be brief. " * 50}"\n'
+    (line,) = compare(config(BASE), LOCK, config(told), LOCK).lines()
+    assert line.startswith('agent.prompt: nothing becomes "Be brief. Be') and len(line) < 300
+
+
+AGENT = """
+[agents.editor]
+description = "Edits."
+prompt = "Send everything."
+[agents.editor.model]
+name = "m"
+base_url = "https://far.example/v1"
+api_key = "env:KEY"
+[agents.editor.grant.files.fs]
+read = ["${workspace}/docs/**"]
+"""
+
+
+def test_of_a_new_agent_every_value_is_shown() -> None:
+    assert compare(config(BASE), LOCK, config(BASE + AGENT), LOCK).lines() == (
+        "agent editor is new",
+        'agents.editor.description: nothing becomes "Edits."',
+        'agents.editor.prompt: nothing becomes "Send everything."',
+        'agents.editor.model.name: nothing becomes "m"',
+        'agents.editor.model.base_url: nothing becomes "https://far.example/v1"',
+        'agents.editor.model.api_key: nothing becomes "env:KEY"',
+        'agents.editor.grant.files.fs.read: nothing becomes ["${workspace}/docs/**"]',
+    )
+    other = AGENT.replace("far.example", "evil.example")
+    assert compare(config(BASE + AGENT), LOCK, config(BASE + other), LOCK).lines() == (
+        'agents.editor.model.base_url: "https://far.example/v1" becomes "https://evil.example/v1"',
+    )
+    plain = "[agents.editor]\ndescription = 'Edits.'\n"
+    found = compare(config(BASE + plain), LOCK, config(BASE + plain + "model = {}\n"), LOCK)
+    assert found.needs_trust, "a table that says nothing is a change, too"

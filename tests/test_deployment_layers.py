@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.deployment.config import Config
+from remit.deployment.deployment import Deployment
+from remit.deployment.init import init
+from remit.deployment.keeping import CellsConfig
 from remit.deployment.layers import combine, load_managed
+from remit.deployment.trust import trust
 from remit.errors import DeploymentError, UsageError
-from remit.values import VERDICTS
+from remit.policy.config import DefaultsConfig
+from remit.policy.grants import ENABLES_LESS
+from remit.provenance.level import SETTLES_LESS
+from remit.values import IMPACTS, VERDICTS
 
 VERDICT = st.sampled_from(VERDICTS)
 DEFAULTS = st.fixed_dictionaries(
@@ -25,6 +33,10 @@ DEFAULTS = st.fixed_dictionaries(
         "enforcement": st.sampled_from(["kernel", "available"]),
         "allow_yes": st.booleans(),
         "allow_rules": st.booleans(),
+        "provenance": st.sampled_from(SETTLES_LESS),
+        "check_egress": st.booleans(),
+        "two_person": st.lists(st.sampled_from(IMPACTS), unique=True),
+        "session_grants": st.sampled_from(ENABLES_LESS),
     },
 )
 NAMES = st.lists(st.sampled_from(["a", "b", "c"]), unique=True)
@@ -51,6 +63,17 @@ def config(**tables: Any) -> Config:
     return Config.model_validate(tables)
 
 
+def no_laxer(both: DefaultsConfig, one: DefaultsConfig, said: Collection[str]) -> None:
+    """Assert that nothing that `one` said is relaxed in `both`."""
+    for key, order in (("provenance", SETTLES_LESS), ("session_grants", ENABLES_LESS)):
+        if key in said:
+            assert order.index(getattr(both, key)) >= order.index(getattr(one, key))
+    if {"provenance", "check_egress"} & set(said):
+        assert both.egress >= one.egress
+    if "two_person" in said:
+        assert set(both.two_person) >= set(one.two_person)
+
+
 @given(CONFIG, CONFIG)
 def test_a_lower_layer_never_relaxes_what_the_upper_one_wrote(upper_table: Any, lower_table: Any) -> None:
     upper, lower = Config.model_validate(upper_table), Config.model_validate(lower_table)
@@ -60,6 +83,7 @@ def test_a_lower_layer_never_relaxes_what_the_upper_one_wrote(upper_table: Any, 
     for key, strict in (("unattended", "deny"), ("enforcement", "kernel")):
         if key in upper.defaults.model_fields_set and getattr(upper.defaults, key) == strict:
             assert getattr(both.defaults, key) == strict
+    no_laxer(both.defaults, upper.defaults, upper.defaults.model_fields_set)
     held = [(rule.verdict, rule.match) for rule in both.rules]
     assert all((rule.verdict, rule.match) in held for rule in upper.rules)
     for name, pack in upper.packs.items():
@@ -82,6 +106,7 @@ def test_an_upper_layer_never_relaxes_the_deployment_either(upper_table: Any, lo
     both = combine(upper, lower).config
     for key in ("read", "write", "external"):
         assert VERDICTS.index(getattr(both.defaults, key)) >= VERDICTS.index(getattr(lower.defaults, key))
+    no_laxer(both.defaults, lower.defaults, DefaultsConfig.model_fields)
     assert {rule.id for rule in lower.rules if rule.verdict != "allow"} <= {rule.id for rule in both.rules}
     for name, pack in both.packs.items():
         assert not pack.enabled or lower.packs[name].enabled
@@ -94,6 +119,7 @@ def test_the_flags_of_a_run_only_tighten_defaults(own_table: Any, flags: Any) ->
     for key in ("read", "write", "external"):
         assert VERDICTS.index(getattr(both.defaults, key)) >= VERDICTS.index(getattr(own.defaults, key))
     assert both.defaults.allow_yes <= own.defaults.allow_yes
+    no_laxer(both.defaults, own.defaults, DefaultsConfig.model_fields)
     assert own.defaults.unattended == "park" or both.defaults.unattended == "deny"
 
 
@@ -141,3 +167,34 @@ def test_a_managed_file_is_optional_and_read_like_any_other(tmp_path: Path) -> N
     path.write_text("policy = 1\n[defaults]\nread = 'ask'\n")
     found = load_managed(path)
     assert found is not None and found.config.defaults.read == "ask"
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "holds"),
+    [
+        ({}, {}, (32, 2048)),
+        ({}, {"most": 200, "memory_mb": 4096}, (200, 4096)),
+        ({"most": 50}, {"most": 200, "memory_mb": 4096}, (50, 4096)),
+        ({"most": 50, "memory_mb": 512}, {"most": 8}, (8, 512)),
+    ],
+)
+def test_of_two_limits_of_cells_the_smaller_counts(
+    upper: dict[str, int], lower: dict[str, int], holds: tuple[int, int]
+) -> None:
+    cells = CellsConfig(**lower).within(CellsConfig(**upper))
+    assert (cells.most, cells.memory_mb) == holds
+
+
+def test_a_deployment_says_how_many_cells_stand_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMIT_STATE", str(tmp_path / "state"))
+    (tmp_path / "d").mkdir()
+    init(tmp_path / "d").apply()
+    file = tmp_path / "d" / "remit.toml"
+    file.write_text(file.read_text() + "\n[cells]\nmost = 7\nmemory_mb = 100\n")
+    trust(tmp_path / "d")
+    with Deployment.open(tmp_path / "d") as deployment:
+        caps = deployment.sandbox._caps
+        assert (caps.cells, caps.memory) == (7, 100 << 20)
+    file.write_text(file.read_text().replace("most = 7", "most = 0"))
+    with pytest.raises(DeploymentError, match=r"cells\.most"):
+        Deployment.open(tmp_path / "d")

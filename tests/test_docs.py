@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from remit.extensions import standing
+from remit.extensions.installed import ExtensionInventory, find_extensions
 from remit_sandbox.signoff import SignoffDecision, SignoffRequest
 from tests import command
 from tests.command import deployment
+from tests.extension_parts import write_extension
 from tests.in_process import remit
 
 ROOT = Path(__file__).parent.parent
@@ -33,7 +36,19 @@ def sessions() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide extensions that a developer has installed: the pages tell of an environment that has none.
+
+    Where none is installed nothing is changed.
+    """
+    found = find_extensions()
+    if found.extensions or found.problems:
+        monkeypatch.setattr(standing, "find_extensions", lambda *_: ExtensionInventory())
+
+
 @pytest.mark.parametrize(("document", "session"), sessions(), ids=lambda value: value[:40])
+@pytest.mark.usefixtures("clean")
 def test_console_sessions_run_as_shown(document: str, session: str, tmp_path: Path) -> None:
     run = command.remit if document == "README.md" else remit
     if "remit init" not in session:
@@ -48,6 +63,18 @@ def test_console_sessions_run_as_shown(document: str, session: str, tmp_path: Pa
         ran = run(*arguments[1:], *extra, folder=tmp_path)
         if expected.strip():
             assert expected.strip() in ran.out, (line, ran.out)
+
+
+def test_an_extension_that_a_developer_has_is_hidden_from_the_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    write_extension(site, "desk", "")
+    monkeypatch.syspath_prepend(site)
+    assert "desk" in remit("extensions", "list", folder=tmp_path).out
+    request.getfixturevalue("clean")
+    assert "No extension is installed." in remit("extensions", "list", folder=tmp_path).out
 
 
 def test_python_examples_of_the_readme_run(tmp_path: Path) -> None:
@@ -72,6 +99,7 @@ def test_the_python_example_of_the_page_on_cells_runs(tmp_path: Path) -> None:
 PRINTED = (
     "It is 36. I said 36. ['36']",
     "local.add 5\nIt is 5.",
+    "answered 1",
     "36.0 3",
     "failed Not now (the endpoint is down).",
     "[('ok', ''), ('denied', 'only .txt files')]",

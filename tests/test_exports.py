@@ -8,11 +8,12 @@ import sys
 import pytest
 
 import remit
+import remit.evaluation
 import remit.extensions
 import remit_sandbox
 
 
-@pytest.mark.parametrize("package", [remit, remit.extensions, remit_sandbox])
+@pytest.mark.parametrize("package", [remit, remit.evaluation, remit.extensions, remit_sandbox])
 def test_every_public_name_can_be_imported(package: object) -> None:
     names = package.__all__  # type: ignore[attr-defined]
     assert sorted(names) == sorted(set(names))

@@ -128,3 +128,31 @@ def test_grant_lines_write_only_what_differs() -> None:
     lines = grant_lines(less, asked)
     assert lines == ["grant.shm = false", "grant.limits.cpu = 1.5", f"grant.limits.memory = {512 * 1024 * 1024}"]
     assert Permission.granted(tomllib.loads("\n".join(lines))["grant"], asked) == less
+
+
+def test_writing_into_what_is_its_own_is_said_of_a_skill_that_reads() -> None:
+    table = """\
+manifest = 1
+[pack]
+name = "notes"
+[permissions]
+fs.write = ["${data}/**"]
+[[skill]]
+name = "keep"
+handler = "notes_pack:keep"
+effect = "read"
+uses = ["fs.write"]
+[[skill]]
+name = "look"
+handler = "notes_pack:look"
+effect = "read"
+uses = []
+"""
+    notes = parse_manifest(table.encode(), Path("pack.toml"))
+    assert explain_skill(notes, "keep") == [
+        "read: changes nothing but what is the pack's own",
+        "may change the pack's own data folder and everything in it",
+    ]
+    assert explain_skill(notes, "look")[0] == "read: changes nothing"
+    elsewhere = parse_manifest(table.replace("${data}", "${workspace}").encode(), Path("pack.toml"))
+    assert explain_skill(elsewhere, "keep")[0] == "write: changes files of the deployment"

@@ -3,6 +3,7 @@
 RemitError
 ├── SetupError            the author's or deployer's mistake
 │   ├── UsageError        a command or call was used wrongly (exit code 2)
+│   │   └── SessionWaits  a question in a session in which a call waits for a sign-off, or approved for its run
 │   ├── ManifestError     a pack's manifest is missing or wrong
 │   ├── SchemaError       a skill's JSON Schema is outside the accepted set
 │   ├── PackError         a pack cannot be used
@@ -55,6 +56,20 @@ class UsageError(SetupError):
     """A command or function was used wrongly."""
 
     exit_code = 2
+
+
+class SessionWaits(UsageError):
+    """A question was asked in a session in which a call waits for a person or, approved, for its run to go on.
+
+    Attributes:
+        session: its id.
+        requests: ids of the requests for sign-off that nobody has answered.
+    """
+
+    def __init__(self, message: str, *, session: str, requests: tuple[str, ...], remedy: str = "") -> None:
+        self.session = session
+        self.requests = requests
+        super().__init__(message, remedy=remedy)
 
 
 class ManifestError(SetupError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -143,7 +144,16 @@ def play(folder: Path, model: Any) -> int:
         if kept
         else "THE FILE IS GONE."
     )
+    screen.say(f"Next, a deployment of your own: {next_step()}")
     return 0 if answered == len(QUESTIONS) and kept else 1
+
+
+def next_step() -> str:
+    """Return what to type next, from where the demo was started."""
+    activate = Path(sys.executable).with_name("activate")
+    if not activate.is_file():
+        return "remit init, in an empty folder"
+    return f". {shlex.quote(os.path.relpath(activate))} && mkdir first && cd first && remit init"
 
 
 if __name__ == "__main__":

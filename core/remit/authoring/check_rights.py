@@ -77,7 +77,7 @@ def check_rights(
         about = _About(subject=subject, name=name, line=line)
         asked = manifest.skill_permission(name)
         yield from _check_uses(about, asked, reach, observed.get(name, Observed()))
-        yield from _check_missing(about, asked, reach)
+        yield from _check_missing(about, table, asked, reach)
         yield from _check_effect(about, table, asked, reach)
         yield from _check_impact(about, table)
 
@@ -130,11 +130,15 @@ def _check_uses(about: _About, asked: Permission, reach: Reach, seen: Observed) 
         yield about.finding("permission-unused", level, f"it uses {key}, and {how}", f"take {key} out of uses")
 
 
-def _check_missing(about: _About, asked: Permission, reach: Reach) -> Iterator[Finding]:
-    """What the source does without a right to do it. Files may lie in the temporary folder, which is always there."""
+def _check_missing(about: _About, table: SkillTable, asked: Permission, reach: Reach) -> Iterator[Finding]:
+    """What the source does without a right to do it. Files may lie in the temporary folder, which is always there.
+
+    A key that `uses` names through a setting (`net:${setting.hosts}`) is asked for once the setting says something.
+    """
+    named = {use.partition(":")[0] for use in table.uses if "${setting." in use}
     for key in ("net", "exec", "secrets"):
         seen = next((found for deed in _DEEDS[key] if (found := reach.first(deed))), None)
-        if seen is not None and not asked.words().get(key):
+        if seen is not None and not asked.words().get(key) and key not in named:
             message = f"it {_WORDS[key]} ({seen.what}) and does not use {key}, so that it will be refused"
             remedy = f"add {key} to [permissions] and uses"
             yield about.finding("permission-missing", "error", message, remedy, seen)

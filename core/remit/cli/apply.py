@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from remit.cli import screen
 from remit.cli.differing import show_changes
-from remit.cli.opening import add_folder, add_json, agreed, warn_problems
+from remit.cli.opening import add_folder, add_json, agreed, warn_extension_problems, warn_problems
 from remit.cli.waiting import waiting
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ examples:
   remit apply --yes
   remit apply --json
 
-Compares remit.toml, remit.lock and the installed packs with what was accepted. What gives no more is accepted at once,
-and skills that did not change are locked again; what widens (+) or cannot be ranked (?) is asked.
+Compares remit.toml, remit.lock and the installed packs and extensions with what was accepted. What gives no more is
+accepted at once, and skills that did not change are locked again; what widens (+) or cannot be ranked (?) is asked.
 `remit trust` accepts a deployment that nobody has accepted here yet; apply goes on from there.
 
 exit codes: 0 applied, 4 something widens and was not accepted, 5 something cannot be ranked and was not accepted
@@ -45,7 +45,7 @@ def apply(options: argparse.Namespace) -> int:
     done = _apply(found, yes=options.yes, quiet=options.json)
     if options.json:
         changes = [{"rank": one.rank, "line": one.line} for one in found.changes.changes]
-        problems = [vars(problem) for problem in found.problems]
+        problems = [vars(problem) for problem in (*found.problems, *found.unlocked)]
         screen.say_json(
             {
                 "applied": done,
@@ -66,7 +66,11 @@ def show(found: Application) -> None:
     for step in found.relocks:
         screen.say(screen.styled(screen.visible(f"pack {step.pack}, since it was locked:"), "bold"))
         show_changes(step.changes)
+    for one in found.extensions:
+        screen.say(screen.styled(screen.visible(f"extension {one.extension}, since it was locked:"), "bold"))
+        show_changes(one.changes)
     warn_problems(found.problems)
+    warn_extension_problems(found.unlocked)
 
 
 def _apply(found: Application, *, yes: bool, quiet: bool) -> bool:

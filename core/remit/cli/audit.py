@@ -25,6 +25,7 @@ examples:
   remit audit --read-only --json
   remit audit --html audit.html --usage 90
   remit audit --markdown
+  remit audit --agent researcher
   remit audit --why weather.get_weather net api.example.com:443
   remit audit --why files.read_file fs.read docs/plan.txt
   remit audit --fail-on widened,unlocked
@@ -44,6 +45,7 @@ publishes, reveals or gives power).
     parser.add_argument(
         "--why", nargs=3, metavar=("PACK.SKILL", "KEY", "VALUE"), help="explain one cell: net host:443, fs.read PATH"
     )
+    parser.add_argument("--agent", default="", metavar="NAME", help="what this agent of [agents] may do")
     parser.add_argument("--fail-on", default="", metavar="KINDS", help="widened, unlocked, unused, impact: exit code 1")
     add_folder(parser)
     add_read_only(parser)
@@ -62,7 +64,7 @@ def audit(options: argparse.Namespace) -> int:
         with opened(options, quiet=bool(options.json or kinds)) as deployment:
             if options.why:
                 return _why(deployment, options)
-            report = _report(deployment, options.usage)
+            report = _report(deployment, options.usage, options.agent)
             found = findings(deployment, report, kinds)
     except NotTrusted as error:
         if "widened" not in kinds:
@@ -73,14 +75,20 @@ def audit(options: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def _report(deployment: Deployment, days: float) -> Report:
+def _report(deployment: Deployment, days: float, agent: str) -> Report:
+    from remit.delegation.shown import skills_of
     from remit.deployment.audit_report import audit_report
+    from remit.loop.remembering import writing_skills
+    from remit.loop.showing import Showing
     from remit.pipeline.host_skills import host_skills
     from remit.state.store import State
 
     with State(deployment.state_folder) as state:
-        shown = {**deployment.skills, **host_skills(state)} if deployment.skills else {}
-        return audit_report(deployment, state, skills=shown.values(), days=days)
+        writing = writing_skills(deployment, state)
+        own = {**host_skills(state), **writing} if deployment.skills or writing else {}
+        shown = {**skills_of(deployment, agent), **own}
+        shown = Showing.of(deployment.config, state).searchable(shown, read_only=deployment.read_only)
+        return audit_report(deployment, state, skills=shown.values(), days=days, agent=agent)
 
 
 def _show(report: Report, found: tuple[Finding, ...], options: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from remit.cli import screen
-from remit.cli.audit_text import enforcers, rights, used
+from remit.cli.audit_text import agent_cells, enforcers, rights, used
 
 if TYPE_CHECKING:
     from remit.deployment.audit_report import Report
@@ -41,6 +41,13 @@ def _lines(report: Report) -> Iterator[str]:
         verdict = f"{row.verdict} ({row.source})"
         rows.append((row.skill, effect, "; ".join(rights(row)), verdict, " ".join(enforcers(row))))
     yield from _table(("skill", "effect", "permission, grant, right", "verdict", "enforced by"), rows)
+    if report.agents:
+        yield "## Agents"
+        yield ""
+        agents = [
+            tuple(one if isinstance(one, str) else "; ".join(one) for one in agent_cells(row)) for row in report.agents
+        ]
+        yield from _table(("agent", "with", "reaches", "a run may use up"), agents)
     yield "## Use, and who allowed it"
     yield ""
     uses = [(row.skill, *used(report.use[row.skill])) for row in report.rows if row.confined]

@@ -9,19 +9,22 @@ from remit.cli import screen
 
 if TYPE_CHECKING:
     from remit.deployment.audit import AuditRow
+    from remit.deployment.audit_agents import AgentRow
     from remit.deployment.audit_report import Report, SkillUse
 
 
 def show(report: Report) -> None:
     """Print the report."""
     mode = f" ({report.mode})" if report.mode else ""
-    screen.say(screen.visible(f"deployment {report.folder}{mode}, enforcement {report.enforcement}\n"))
+    whose = f", agent {report.agent}" if report.agent else ""
+    screen.say(screen.visible(f"deployment {report.folder}{mode}{whose}, enforcement {report.enforcement}\n"))
     if not report.rows:
         screen.say("No skill can be called. `remit packs list` shows what is installed.")
         return
     headings = ("skill", "effect", "permission, grant, right", "verdict", "enforced by")
     screen.say(screen.table(headings, [cells(row) for row in report.rows]))
     _show_reach(report)
+    _show_agents(report)
     _show_use(report)
     _show_unused(report)
     _show_off(report)
@@ -36,6 +39,27 @@ def _show_reach(report: Report) -> None:
     ]
     screen.say()
     screen.say(screen.table(("it can reach", "through", f"calls in {report.days:g} days"), rows))
+
+
+def _show_agents(report: Report) -> None:
+    if not report.agents:
+        return
+    screen.say()
+    screen.say(
+        screen.table(("agent", "with", "reaches", "a run may use up"), [agent_cells(one) for one in report.agents])
+    )
+    screen.next_step("remit audit --agent NAME shows the skills of one")
+
+
+def agent_cells(row: AgentRow) -> tuple[screen.Cell, ...]:
+    """Return one agent as text: who asks it, its skills, what it reaches, its budget."""
+    budget = [f"{name.removeprefix('max_')}: {value:g}" for name, value in row.budget.items()]
+    return (
+        " <- ".join(row.chain),
+        _few(row.skills) or ["no skill of a pack"],
+        listed(row.right),
+        budget or ["what is left above"],
+    )
 
 
 def _few(skills: tuple[str, ...]) -> list[str]:

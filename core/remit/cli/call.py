@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,17 @@ from remit.cli.opening import (
     add_json,
     add_no_extensions,
     add_read_only,
-    approver,
     opened,
     piped,
     read_only,
     whole,
 )
+from remit.cli.opening import approver as somebody
 from remit.cli.waiting import Waiting, waiting
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
+    from remit.pipeline.attempt import Approver
     from remit.pipeline.events import PipelineEvent
     from remit.values import Result, Status
 
@@ -73,8 +75,12 @@ def make(
     mode: Any = False,
     on_event: Any = None,
     session: str = "",
+    approver: Approver | None = None,
 ) -> Result:
-    """Take one call through the pipeline of `deployment`, asked by a person; no session means a new one."""
+    """Take one call through the pipeline of `deployment`, asked by a person; no session means a new one.
+
+    Asked is the deployment's channel or the person at the terminal, unless an approver is given.
+    """
     import asyncio
 
     from remit.pipeline.configured import checkpoints_of, notifier_of, redactor_of, telemetry_of
@@ -91,7 +97,7 @@ def make(
             rules=deployment.rules,
             state=state,
             sandbox=deployment.sandbox,
-            approver=deployment.extensions.approver or approver(),
+            approver=approver or deployment.extensions.approver or somebody(),
             unattended=deployment.config.defaults.unattended,
             principal=deployment.principal,
             read_only=mode,
@@ -155,7 +161,7 @@ def show(result: Result, *, as_json: bool, session: str = "") -> None:
     elif result.status == "ok":
         screen.say(screen.visible(result.text))
     else:
-        screen.warn(f"{result.status}: {screen.visible(result.text)}")
+        screen.warn(screen.hanging(result.text, start=f"{result.status}: ", stream=sys.stderr))
         screen.next_step(result.remedy)
         if result.status == "parked" and session:
             screen.next_step(f"once it is approved, make the same call with --session {session}")

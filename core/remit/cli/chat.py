@@ -5,18 +5,24 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from remit.cli import screen
+from remit.cli.faults import telling_faults
 from remit.cli.opening import typed
 from remit.cli.run import add_model, agent, show, tell_of_new_session
 from remit.cli.steps import Steps
+from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.agent import Agent
+    from remit.loop.terms import Asked
 
 COMMANDS = {
     "/help": "list these commands",
+    "/grant": "SKILL: the session has this skill from your next question on, and else only what reads",
+    "/resume": "go on with what waited for a sign-off, once it is answered",
+    "/withdraw": "your next question takes back what waits for a sign-off",
     "/session": "show the session's id",
     "/quit": "end the conversation (also /exit, Ctrl-D)",
 }
@@ -46,12 +52,22 @@ def chat(options: argparse.Namespace) -> int:
             speaker.deployment.prepare()
         opening = f"session {session}, model {speaker.model.name}; /help lists commands"
         screen.warn(screen.styled(opening, "dim", sys.stderr))
+        granted: list[str] = options.grant or []
+        withdraw: bool = options.withdraw
         while (line := ask()) is not None:
-            if line.startswith("/"):
+            if line.startswith("/grant"):
+                granted += chosen(speaker, line.split()[1:])
+            elif line.strip() == "/resume":
+                turn(speaker, None, session)
+            elif line.strip() == "/withdraw":
+                withdraw = True
+                screen.warn("your next question takes back what waits for a sign-off in this session")
+            elif line.startswith("/"):
                 if not obey(line.split()[0], session):
                     break
             elif line.strip():
-                turn(speaker, line.strip(), session)
+                turn(speaker, line.strip(), session, grant=granted or None, withdraw=withdraw)
+                granted, withdraw = [], False
     screen.warn(f"remit chat --session {session} goes on with this conversation")
     return 0
 
@@ -64,17 +80,44 @@ def obey(command: str, session: str) -> bool:
         case "/session":
             screen.warn(session)
         case "/help":
-            screen.warn("\n".join(f"{name:<10}{line}" for name, line in COMMANDS.items()))
+            screen.warn("\n".join(f"{name:<11}{line}" for name, line in COMMANDS.items()))
         case _:
             screen.warn(f"there is no command {screen.visible(command)}; /help lists them, a space before it asks it")
     return True
 
 
-def turn(speaker: Agent, question: str, session: str) -> None:
-    """Answer one question; an interrupt ends the turn only."""
+def chosen(speaker: Agent, names: list[str]) -> list[str]:
+    """Return the skills that a person wants to have, none when one of them is unknown."""
+    from remit.loop.terms import terms_for
+
+    try:
+        if not names:
+            raise UsageError("which skill?", remedy="/grant files.write_file")
+        terms_for(speaker.skills, grant=names)
+    except UsageError as error:
+        screen.warn(screen.visible(error.message))
+        screen.next_step(error.remedy)
+        return []
+    screen.warn(f"from your next question on: {screen.visible(', '.join(names))}")
+    return names
+
+
+def turn(speaker: Agent, question: str | None, session: str, **asked: Unpack[Asked]) -> None:
+    """Answer one question, or go on (None); an interrupt ends the turn only, and so does what cannot be asked now."""
     steps = Steps()
     try:
-        show(speaker.run(question, session=session, on_event=steps.show))
+        with telling_faults(speaker.state):
+            if question is None:
+                result = speaker.resume(session, on_event=steps.show)
+            else:
+                result = speaker.run(question, session=session, on_event=steps.show, **asked)
+        show(result)
+        if result.status == "parked":
+            screen.warn("  or here: /resume once it is answered, /withdraw before another question")
+    except UsageError as error:
+        steps.stop()
+        screen.warn(screen.visible(error.message))
+        screen.next_step(error.remedy)
     except KeyboardInterrupt:
         steps.stop()
         screen.warn("stopped; the session is saved")

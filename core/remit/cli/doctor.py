@@ -25,8 +25,8 @@ examples:
 
 Every right was tried in a throwaway process, with a control that must succeed.
 --escape makes the quick part of Remit's own attempts to get out of a cell, on this machine.
-That takes one to two minutes; its rows come at the end, as each attempt is
-made in cells of every kind before it is judged.
+That takes one to two minutes; rows come in parts, as each attempt is made in
+cells of every kind before it is judged, and standard error says how far it is.
 exit codes: 0 everything that `enforcement = "kernel"` needs is there, 1 something is missing or got out
 """
     add_json(parser)

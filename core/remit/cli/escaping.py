@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from remit.cli import screen
-from remit.cli.waiting import waiting
+from remit.cli.waiting import Waiting, waiting
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
-    from remit_sandbox.escape.report import Report
+    from remit_sandbox.escape.report import Attempted, Report
 
 HEADINGS = ("kind", "attempt", "control", "with confinement", "stopped by")
 
@@ -21,17 +23,15 @@ def try_to_escape(*, as_json: bool) -> int:
     Raises:
         UsageError: this system is no Linux.
     """
-    import sys
-
     if sys.platform != "linux":
         raise UsageError("the attempts are made against Linux", remedy="`remit doctor` shows what holds here")
-    from remit_sandbox.escape.report import quick
+    from remit_sandbox.escape.attempts import ATTEMPTS
+    from remit_sandbox.escape.report import QUICK, quick
 
-    screen.warn(
-        "trying to get out of cells in every way that is quick; that takes one to two minutes, then rows follow"
-    )
-    with waiting("trying to get out of cells"):
-        report = quick()
+    screen.warn(f"{len(QUICK)} quick ways to get out of a cell are tried, in parts; that takes one to two minutes")
+    with waiting("trying to get out of cells") as sign:
+        rows = _Rows(sign, as_json=as_json, names=[(ATTEMPTS[name].kind, name) for name in QUICK])
+        report = quick(on_rows=rows.made)
     if as_json:
         screen.say_json(
             {
@@ -42,13 +42,45 @@ def try_to_escape(*, as_json: bool) -> int:
             }
         )
     else:
-        _show(report)
+        _sum_up(report)
     return 0 if report.holds else 1
 
 
-def _show(report: Report) -> None:
-    rows = [(row.kind, row.attempt, row.control, row.confined, row.stopped_by) for row in report.rows]
-    screen.say(screen.table(HEADINGS, rows))
+class _Rows:
+    """Prints rows as they come, in columns as wide as any of them can be; with JSON it only says how far it is."""
+
+    def __init__(self, sign: Waiting, *, as_json: bool, names: Sequence[tuple[str, str]]) -> None:
+        self._sign, self._as_json, self._all, self._headed = sign, as_json, len(names), False
+        widest = [max(map(len, column)) for column in zip(*names, strict=True)]
+        self._widths = [max(len(head), size) for head, size in zip(HEADINGS, [*widest, 0, 0, 0], strict=True)]
+
+    def made(self, rows: Sequence[Attempted], tried: int) -> None:
+        """Tell of some attempts, and how many were tried."""
+        self._sign.stop()
+        if not self._as_json:
+            self._print(rows)
+        if tried < self._all:
+            self._tell_how_far(tried)
+
+    def _print(self, rows: Sequence[Attempted]) -> None:
+        if not self._headed:
+            self._headed = True
+            screen.say(screen.styled(self._line(HEADINGS), "bold"))
+        for row in rows:
+            screen.say(self._line((row.kind, row.attempt, row.control, row.confined, row.stopped_by)))
+        sys.stdout.flush()
+
+    def _tell_how_far(self, tried: int) -> None:
+        if not screen.is_terminal(sys.stderr) or not screen.is_terminal(sys.stdout):
+            screen.warn(f"{tried} of {self._all} tried")
+        self._sign.start(f"trying to get out of cells, {tried} of {self._all} tried")
+
+    def _line(self, cells: Sequence[str]) -> str:
+        return "  ".join(cell.ljust(size) for cell, size in zip(cells, self._widths, strict=True)).rstrip()
+
+
+def _sum_up(report: Report) -> None:
+    rows = report.rows
     proved = sum(row.control == "works" and row.confined == "stopped" for row in report.rows)
     out = [row.attempt for row in report.rows if row.confined in ("got out", "broke")]
     screen.say(

@@ -21,11 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   remit init                       ask for workspace, endpoint and packs
   remit init --yes                 take the defaults: ./workspace, no pack
-  remit init --yes --packs calc,files --model qwen3 --base-url http://127.0.0.1:11434/v1
+  remit init --yes --packs calc files --model qwen3 --base-url http://127.0.0.1:11434/v1
 """
     parser.add_argument("--yes", action="store_true", help="take the defaults, ask nothing")
     parser.add_argument("--workspace", help="folder that packs may be given (default: workspace)")
-    parser.add_argument("--packs", help="packs to enable with what they ask for, separated by commas")
+    parser.add_argument("--packs", nargs="+", metavar="PACK", help="packs to enable with what they ask for")
     parser.add_argument("--model", help="name of the model")
     parser.add_argument("--base-url", help="any OpenAI-compatible endpoint")
     parser.add_argument("--api-key", metavar="REF", help="where the key is kept: env:NAME, file:PATH or keyring:...")
@@ -41,7 +41,7 @@ def init(options: argparse.Namespace) -> int:
     asking = not options.yes and sys.stdin.isatty()
     workspace = options.workspace or (_ask("workspace", "workspace") if asking else "workspace")
     model = _model(options, asking=asking)
-    packs = _installed(options.packs) if options.packs is not None else (_ask_packs() if asking else [])
+    packs = _installed(" ".join(options.packs)) if options.packs is not None else (_ask_packs() if asking else [])
     proposal = propose(
         options.folder,
         workspace=workspace,
@@ -128,7 +128,7 @@ def _ask_packs() -> list[str]:
     installed = ", ".join(discover().packs) or "none"
     while True:
         try:
-            return _installed(_ask(f"packs to enable, separated by commas (installed: {installed})", ""))
+            return _installed(_ask(f"packs to enable (installed: {installed})", ""))
         except UnknownPack as error:
             screen.error(error.message)
 

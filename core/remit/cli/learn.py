@@ -116,11 +116,22 @@ def _subject(deployment: Deployment, options: argparse.Namespace) -> Subject:
     data = data_folder(state, skill.pack, deployment.principal)
     return Subject(
         skill=skill,
-        arguments=whole(options.arguments).encode(),
+        arguments=_fitting(skill, whole(options.arguments)),
         anchors={"workspace": deployment.workspace, "data": Path(data).resolve()},
         write=tuple(options.also_write),
         private_net=options.private_net,
     )
+
+
+def _fitting(skill: Skill, text: str) -> bytes:
+    """Return arguments that fit the skill, before anybody is asked whether it may run. Raises UsageError."""
+    from remit.packs.arguments import Rejected
+    from remit.pipeline.validate import arguments_of
+
+    checked = arguments_of(skill.schema).check(text)
+    if isinstance(checked, Rejected):
+        raise UsageError(screen.visible(checked.message), remedy=f"remit learn {skill.full} '{{...}}'")
+    return checked.json
 
 
 def _skill(deployment: Deployment, written: str) -> Skill:

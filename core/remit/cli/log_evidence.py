@@ -246,8 +246,8 @@ def show_key(options: argparse.Namespace) -> int:
 
 def settle(options: argparse.Namespace) -> int:
     """Settle a call in doubt, or list those that are."""
+    from remit.account import account
     from remit.cli.log import opened_state
-    from remit.cli.log_export import person
 
     if options.call and not (options.done or options.not_done):
         raise UsageError(
@@ -258,7 +258,7 @@ def settle(options: argparse.Namespace) -> int:
         if not options.call:
             return _list(state.in_doubt(), options)
         doubt = _wanted(state, whole(options.call))
-        if not state.settle(doubt, done=bool(options.done), by=person(), note=whole(options.note)):
+        if not state.settle(doubt, done=bool(options.done), by=account(), note=whole(options.note)):
             raise UsageError("somebody else has just settled it", remedy="remit log settle")
     said = "done" if options.done else "not done"
     if options.json:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from remit.account import account
 from remit.cli import screen
 from remit.cli.log_filters import add_filters, wanted
 from remit.cli.log_rows import at
@@ -49,7 +50,7 @@ def export(options: argparse.Namespace) -> int:
         filters = wanted(options, state)
         if options.payloads:
             _tell(state, filters)
-        with _target(options.file, replace=options.force) as target:
+        with written_to(options.file, replace=options.force) as target:
             count, erased = _write(state, filters, target, payloads=options.payloads)
     gone = f", the payloads of {erased} erased before" if erased else ""
     screen.warn(f"{count} records{gone}")
@@ -88,29 +89,25 @@ def _write(state: State, filters: Wanted, target: TextIO, *, payloads: bool) -> 
 def _tell(state: State, filters: Wanted) -> None:
     """Record that payloads leave the log: which, never what they say."""
     chosen = {name: value for name, value in vars(filters).items() if value}
-    state.append("log.exported", body={"filters": chosen, "by": person()})
-
-
-def person() -> str:
-    """Return the name of the person at this machine, for a record of what they did."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+    state.append("log.exported", body={"filters": chosen, "by": account()})
 
 
 @contextmanager
-def _target(name: str, *, replace: bool) -> Iterator[TextIO]:
-    """Yield where lines go; a file is private, and there only when it is complete."""
+def written_to(name: str, *, replace: bool = False, remedy: str = "--force replaces it") -> Iterator[TextIO]:
+    """Yield where lines go; a file is private, and there only when it is complete.
+
+    Args:
+        name: of the file; `-` is standard output.
+        replace: one that is there already.
+        remedy: what to do where one is there that is not to be replaced.
+    """
     if name == "-":
         yield sys.stdout
         sys.stdout.flush()
         return
     path = Path(name)
     if path.exists() and not replace:
-        raise UsageError(f"{screen.visible(name)} is there already", remedy="--force replaces it")
+        raise UsageError(f"{screen.visible(name)} is there already", remedy=remedy)
     part = path.with_name(f".{path.name}.part")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)

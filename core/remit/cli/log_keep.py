@@ -6,14 +6,14 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from remit.account import account
 from remit.cli import screen
-from remit.cli.log_export import person
 from remit.cli.log_filters import session_of
 from remit.cli.opening import add_action, add_folder, add_json, agreed, whole
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
-    from remit.deployment.config import LogConfig
+    from remit.deployment.keeping import LogConfig
     from remit.state.retention import Removal, Selection, Why
     from remit.state.store import State
 
@@ -103,6 +103,7 @@ def in_words(removal: Removal) -> str:
         (removal.results, "whole results"),
         (removal.cached, "cached results"),
         (removal.requests, "sign-off requests, what they showed"),
+        (removal.facts, "facts that are remembered"),
     )
     found = [f"  {count:>8}  {what}" for count, what in lines if count]
     size, unit = (removal.bytes / 1e6, "megabytes") if removal.bytes >= 1e5 else (removal.bytes / 1e3, "kilobytes")
@@ -117,7 +118,7 @@ def _removed(state: State, selection: Selection, why: Why, options: argparse.Nam
     if planned.nothing or options.dry_run:
         return planned
     event = "log.erased" if why == "person" else "log.pruned"
-    about = {**selection.announced(), "why": why, "by": person(), "planned": vars(planned)}
+    about = {**selection.announced(), "why": why, "by": account(), "planned": vars(planned)}
     return remove(state.database, selection, why=why, announced=state.append(event, body=about))
 
 

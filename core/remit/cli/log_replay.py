@@ -56,22 +56,21 @@ class _Page:
     """Prints steps; on a terminal as wide as it is, elsewhere as it comes."""
 
     def __init__(self, *, full: bool) -> None:
-        import sys
-
         self._full = full
-        self._columns = screen.columns(sys.stdout)
         self._told = ""
 
     def show(self, session: str, steps: Sequence[Mapping[str, Any]]) -> None:
         first = steps[0]
         who = next((step["who"] for step in steps if step.get("who")), "")
         heading = f"session {session}  {at(first['time']):%Y-%m-%d}" + (f"  for {who}" if who else "")
-        screen.say(screen.styled(line(heading), "bold"))
+        screen.say(screen.styled(screen.hanging(line(heading)), "bold"))
         for step in steps:
             getattr(self, f"_{step['kind']}")(step)
 
     def _head(self, step: Mapping[str, Any], text: str) -> None:
-        screen.say(f"{at(step['time']):%H:%M:%S}  {screen.styled(line(text), 'bold')}")
+        when = f"{at(step['time']):%H:%M:%S}  "
+        shown = screen.hanging(line(text), start=when, indent=INDENT)
+        screen.say(when + screen.styled(shown.removeprefix(when), "bold"))
 
     def _say(self, text: object, *, lines: int = 6) -> None:
         written = screen.visible(text if isinstance(text, str) else as_json(text))
@@ -79,11 +78,9 @@ class _Page:
         if not self._full and len(shown) > lines:
             more = len(shown) - lines
             shown = [*shown[:lines], f"({more} more {'line' if more == 1 else 'lines'}: --full)"]
-        for one in shown:
-            if not self._full and len(one) > LONGEST:
-                one = f"{one[:LONGEST]} ({len(one) - LONGEST} more characters: --full)"
-            put = screen.wrapped(" " * INDENT + one, self._columns, indent=INDENT)
-            screen.say(put.rstrip())
+        if not self._full:
+            shown = [_short(one) for one in shown]
+        screen.say(screen.hanging("\n".join(shown), start=" " * INDENT, indent=INDENT))
 
     def _gone(self, step: Mapping[str, Any]) -> None:
         if step.get("erased"):
@@ -161,6 +158,10 @@ class _Page:
         if rest:
             self._say(rest)
         self._gone(step)
+
+
+def _short(one: str) -> str:
+    return one if len(one) <= LONGEST else f"{one[:LONGEST]} ({len(one) - LONGEST} more characters: --full)"
 
 
 def _signoff(one: Mapping[str, Any]) -> str:

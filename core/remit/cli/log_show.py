@@ -96,10 +96,7 @@ def show_record(one: Read) -> None:
 
 def _say(name: str, value: Any) -> None:
     text = value if isinstance(value, str) else _pretty(value)
-    first, *more = screen.visible(text).split("\n")
-    screen.say(f"  {screen.visible(name):<12} {first}".rstrip())
-    for further in more:
-        screen.say(f"  {'':<12} {further}".rstrip())
+    screen.say(screen.hanging(text, start=f"  {line(name):<12} ", indent=15, words=False))
 
 
 def _pretty(value: Any) -> str:

@@ -37,7 +37,14 @@ def steps_of(records: Sequence[Read]) -> list[dict[str, Any]]:
             about["erased"] = erased_on(one)
         match record.event:
             case "run.started":
-                steps.append({"kind": "question", **about, **_some(body, "question", "model"), "who": record.who})
+                steps.append(
+                    {
+                        "kind": "question",
+                        **about,
+                        **_some(body, "question", "model", "agents", "parent"),
+                        "who": record.who,
+                    }
+                )
             case "turn.reply":
                 steps.append({"kind": "turn", **about, **_some(body, *TURN)})
             case "turn.request":

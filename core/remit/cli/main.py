@@ -28,7 +28,10 @@ COMMANDS: Mapping[str, str] = {
     "secrets": "bind the secrets that packs ask for; a value is never shown",
     "state": "show and remove what Remit keeps",
     "prompt": "show exactly what the model is told",
+    "model": "show which models answer and what is taken for granted of them",
+    "memory": "see, set, forget and take along what is remembered of a person",
     "sessions": "list, show, resume, fork and delete conversations",
+    "eval": "answer a suite of questions, judge the answers and calls, compare with before",
     "serve": "answer web requests: runs, sign-offs, sessions, the audit",
     "log": "show what happened",
     "learn": "run a skill under observation and propose the smallest permission table",
@@ -95,10 +98,18 @@ def _run(arguments: Sequence[str]) -> int:
             import_module(f"remit.cli.{name}").configure(command)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        asked = commands.choices.get(options.command, parser)
-        asked.error(f"unrecognized arguments: {' '.join(unknown)}")
+        _asked(parser, options).error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.command is None:
         parser.print_help()
         return 0
     code: int = options.action(options)
     return code
+
+
+def _asked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.ArgumentParser:
+    """Return the parser of the command, or of its action, that was named."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            chosen = action.choices.get(str(getattr(options, action.dest, "")))
+            return parser if chosen is None else _asked(chosen, options)
+    return parser

@@ -42,6 +42,7 @@ examples:
         "remit packs disable weather\nremit packs disable files.write_file files.delete_file",
     )
     switched.add_argument("packs", nargs="+", metavar="PACK[.SKILL]")
+    switched.add_argument("--yes", action="store_true", help="nothing is asked in any case")
     for action, run in ((listing, list_installed), (info, show), (switched, disable)):
         add_folder(action)
         action.set_defaults(action=run)

@@ -12,6 +12,7 @@ from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.policy.cases import Case, Outcome
+    from remit.skills import Skill
     from remit.values import Decision
 
 
@@ -54,7 +55,9 @@ remit policy explain mail.send '{"to": ["a@acme.example"]}' --said "Write to a@a
     explaining.add_argument("arguments", nargs="?", default="", help="its arguments as JSON; - reads standard input")
     explaining.add_argument("--asked-by", choices=("model", "person", "pack"), default="model", help="who asks for it")
     explaining.add_argument("--unattended", action="store_true", help="as if nobody were there")
-    explaining.add_argument("--agent", default="", metavar="NAME", help="as asked by this agent")
+    explaining.add_argument(
+        "--agent", default="", metavar="NAME", help="as asked by this agent, with the rights that it has"
+    )
     explaining.add_argument("--said", action="append", default=[], metavar="TEXT", help="what the user said before")
     explaining.add_argument(
         "--was-read", action="append", default=[], metavar="TEXT", help="an untrusted result read before"
@@ -112,6 +115,8 @@ def check(options: argparse.Namespace) -> int:
 
 def explain(options: argparse.Namespace) -> int:
     """Show a verdict with each step that led to it."""
+    from remit.delegation.shown import skills_of
+    from remit.deployment.audit_agents import above
     from remit.policy.cases import Case, judged
 
     text = piped() if options.arguments == "-" else whole(options.arguments)
@@ -126,12 +131,33 @@ def explain(options: argparse.Namespace) -> int:
         read_only=bool(read_only(options)),
     )
     with opened(options, quiet=options.json) as deployment:
-        decision = judged(case, deployment.skills, deployment.rules)
+        whose = options.agent if options.agent in deployment.config.agents else ""
+        case = case.model_copy(update={"above": above(deployment, whose)})
+        skills = skills_of(deployment, whose)
+        if case.skill in deployment.skills and case.skill not in skills:
+            raise UsageError(
+                f"{case.skill} is enabled here, but agent {whose} does not have it",
+                remedy=f"remit audit --agent {whose} shows what it has",
+            )
+        decision = judged(case, skills, deployment.rules)
+        beyond = _beyond(skills[case.skill], case)
     if options.json:
-        screen.say_json(_facts(case, decision))
+        screen.say_json({**_facts(case, decision), "beyond_rights": beyond})
     else:
         _show(case, decision)
+        for name, place in beyond.items():
+            screen.say(
+                screen.visible(f"  its rights do not hold {name} ({place}): the call would fail whatever is decided")
+            )
     return 0
+
+
+def _beyond(skill: Skill, case: Case) -> dict[str, str]:
+    """Return what of the arguments lies outside of what the skill may reach, whatever the verdict is."""
+    from remit.pipeline.present import beyond_rights
+    from remit.pipeline.resources import resolved
+
+    return beyond_rights(skill, resolved(skill, case.arguments))
 
 
 def test(options: argparse.Namespace) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
+from remit.cli.faults import telling_faults
 from remit.cli.opening import (
     add_folder,
     add_json,
@@ -27,6 +28,8 @@ from remit.errors import UsageError
 if TYPE_CHECKING:
     from remit.agent import Agent
     from remit.deployment.config import Config
+    from remit.deployment.deployment import Deployment
+    from remit.extensions.extensions import Extensions
     from remit.loop.outcome import RunResult, RunStatus
 
 EXIT_CODES: Mapping[RunStatus, int] = {"answered": 0, "stopped": 1, "failed": 1, "parked": 3}
@@ -39,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   remit run "How much is 15% of 240?"
   remit run "What is in notes.txt?" --read-only --json
+  remit run "Tidy my notes up" --grant files.write_file
+  remit run "Leave that. What is new?" --session 1f3a5b7c9d0e2f4a --withdraw
   remit run "Hello" --model qwen3 --base-url http://127.0.0.1:11434/v1 --dialect react
   echo "What time is it in Oslo?" | remit run -
 
@@ -50,7 +55,7 @@ exit codes: 0 answered, 1 stopped or failed, 3 parked
         action="append",
         default=[],
         metavar="FILE",
-        help="add a text file to the question, as data; again for more",
+        help="add a text file or an image to the question, as data; again for more",
     )
     add_model(parser)
     add_json(parser)
@@ -65,12 +70,26 @@ def add_model(parser: argparse.ArgumentParser, *, of_new_session: bool = True) -
     parser.add_argument("--dialect", help="how the model writes calls: native, auto, tagged, react, ...")
     if of_new_session:
         parser.add_argument("--session", help="go on with this session")
+        parser.add_argument(
+            "--withdraw", action="store_true", help="take back what waits for a sign-off in the session; it never runs"
+        )
+        add_grant(parser)
     parser.add_argument("--max-steps", type=int, help="most model turns of a run")
     parser.add_argument("--keep-raw", action="store_true", help="record raw model requests and responses")
     parser.add_argument("--yes-to-writes", action="store_true", help="no sign-off for writes (needs allow_yes)")
     add_folder(parser)
     add_read_only(parser)
     add_no_extensions(parser)
+
+
+def add_grant(parser: argparse.ArgumentParser) -> None:
+    """Add `--grant`, by which a person chooses what a session has."""
+    parser.add_argument(
+        "--grant",
+        action="append",
+        metavar="SKILL",
+        help="the session has this skill or pack from now on, and else only what reads; again for more",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,20 +99,25 @@ def run(options: argparse.Namespace) -> int:
     question = piped().strip() if options.question == "-" else whole(options.question)
     if not question.strip():
         raise UsageError("the question is empty")
-    attached = [_text_of(name) for name in options.attach]
+    files = [(name, _content(name)) for name in options.attach]
     session = options.session or secrets.token_hex(8)
     with agent(options, quiet=options.json) as speaker:
         if not options.json:
             tell_of_new_session(speaker, options.session)
         steps = Steps(quiet=options.json)
+        attached, images = _kept(files, speaker, session)
         try:
-            result = speaker.run(
-                question,
-                session=session,
-                on_event=steps.show,
-                attached=attached,
-                own_words=options.question != "-",
-            )
+            with telling_faults(speaker.state):
+                result = speaker.run(
+                    question,
+                    session=session,
+                    on_event=steps.show,
+                    attached=attached,
+                    images=images,
+                    own_words=options.question != "-",
+                    grant=options.grant,
+                    withdraw=options.withdraw,
+                )
         except KeyboardInterrupt:
             steps.stop()
             screen.warn(saved(session))
@@ -105,27 +129,60 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_CODES[result.status]
 
 
-def _text_of(name: str) -> str:
+def _content(name: str) -> bytes:
     """Read a file that goes with the question."""
     try:
-        with open(name, encoding="utf-8") as file:
+        with open(name, "rb") as file:
             return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name} cannot be attached: {error}", remedy="name a text file in UTF-8") from error
+    except OSError as error:
+        raise UsageError(f"{name} cannot be attached: {error}", remedy="name a text file or an image") from error
+
+
+def _kept(files: Sequence[tuple[str, bytes]], speaker: Agent, session: str) -> tuple[list[str], list[str]]:
+    """Return the texts of attached files, and the handles of images among them."""
+    from remit.loop.sight import keep_image
+    from remit.models.pictures import media_type_of
+
+    texts: list[str] = []
+    images: list[str] = []
+    for name, data in files:
+        kind = media_type_of(data)
+        if kind is not None:
+            images.append(keep_image(speaker.state, session, kind, data))
+            continue
+        try:
+            texts.append(data.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"{name} cannot be attached: it is neither text in UTF-8 nor an image that models are shown",
+                remedy="name a text file, or a PNG, JPEG, WebP or GIF",
+            ) from error
+    if images and not getattr(speaker.model, "images", False):
+        screen.warn(
+            f"note: {screen.visible(speaker.model.name)} is not known to take images and is told of them only; "
+            "images = true under [model.behaviour] sends them"
+        )
+    return texts, images
 
 
 @contextmanager
-def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent]:
-    """Open the deployment and an agent in it, as the options of `add_model` say."""
+def agent(options: argparse.Namespace, *, quiet: bool = False, who: str = "") -> Iterator[Agent]:
+    """Open the deployment and an agent in it, as the options of `add_model` say.
+
+    Args:
+        options: of the command.
+        quiet: say nothing beside what was asked for.
+        who: for whom it acts; empty for the person at this machine.
+    """
     from remit.agent import Agent
     from remit.cli.parsing import checked_dialect, checked_key
 
-    with opened(options, quiet=quiet) as deployment:
+    with opened(options, quiet=quiet) as own, acting_for(own, who) as deployment:
         if not (options.model or deployment.config.model.name or deployment.config.model.provider):
             raise UsageError(
                 "no model is named", remedy='--model NAME --base-url URL, or name = "..." under [model] in remit.toml'
             )
-        for note in () if quiet else notes(options, deployment.config):
+        for note in () if quiet else notes(options, deployment.config, deployment.extensions):
             screen.warn(f"note: {note}")
         with Agent(
             deployment,
@@ -142,15 +199,31 @@ def agent(options: argparse.Namespace, *, quiet: bool = False) -> Iterator[Agent
             yield speaker
 
 
-def notes(options: argparse.Namespace, config: Config) -> Iterator[str]:
+@contextmanager
+def acting_for(deployment: Deployment, who: str) -> Iterator[Deployment]:
+    """Have a deployment as it is for somebody; empty is the person at this machine."""
+    if not who or who == deployment.principal:
+        yield deployment
+        return
+    view = deployment.acting_for(who)
+    try:
+        yield view
+    finally:
+        view.close()
+
+
+def notes(options: argparse.Namespace, config: Config, extensions: Extensions) -> Iterator[str]:
     """Yield what of the options does something else than a person may expect."""
     if options.yes_to_writes and not config.defaults.allow_yes:
         yield "--yes-to-writes does nothing here: the deployment lacks allow_yes = true under [defaults]"
     named = options.base_url or config.model.base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
     key = options.api_key or config.model.api_key or os.environ.get("OPENAI_API_KEY", "").strip()
-    if not named and not key and not config.model.provider:
+    if not named and not key:
+        from remit.loop.chosen_model import asked_for
         from remit.models.openai import DEFAULT_URL
 
+        if not asked_for(options.model, options.base_url, config, extensions).own:
+            return
         yield f"no base URL and no API key are configured, so the model is asked at {DEFAULT_URL} without a key"
 
 
@@ -165,36 +238,20 @@ def show(result: RunResult) -> None:
     if result.answer:
         screen.say(screen.visible(result.answer))
     if result.status != "answered":
-        screen.warn(f"{result.status}: {screen.visible(result.stop_reason)}")
+        screen.warn(screen.hanging(result.stop_reason, start=f"{result.status}: ", stream=sys.stderr))
         screen.next_step(result.remedy)
-        screen.warn(saved(result.session))
+        screen.warn(saved(result.session, parked=result.status == "parked"))
 
 
-def saved(session: str) -> str:
+def saved(session: str, *, parked: bool = False) -> str:
     """Return how to go on with a session that was not finished."""
+    if parked:
+        return f"  session {session} is saved; once that is answered: remit sessions resume {session}"
     return f"  session {session} is saved; --session {session} goes on with it"
 
 
 def plain(result: RunResult) -> dict[str, Any]:
-    """Return the structured result in the form that `--json` prints."""
-    return {
-        "answer": result.answer,
-        "status": result.status,
-        "stop_reason": result.stop_reason,
-        "steps": result.steps,
-        "calls": [
-            {
-                "call": call.call,
-                "skill": call.skill,
-                "status": call.status,
-                "result": call.value,
-                "reason": call.reason,
-                "duration": round(call.duration, 6),
-            }
-            for call in result.calls
-        ],
-        "usage": asdict(result.usage),
-        "cost": result.cost,
-        "model": result.model,
-        "session": result.session,
-    }
+    """Return the structured result in the form that `--json` prints: that of every event and of `remit.http`."""
+    from remit.loop.event_json import result_json
+
+    return result_json(result)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
+from remit.cli.faults import telling_faults
 from remit.cli.log import opened_state
 from remit.cli.opening import add_action, add_folder, add_json, agreed
-from remit.cli.run import EXIT_CODES, add_model, agent, plain, show
+from remit.cli.run import EXIT_CODES, add_grant, add_model, agent, plain, show
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.agent import Agent
     from remit.loop.outcome import RunResult
+    from remit.state.grants import Grants
     from remit.state.sessions import SavedSession
     from remit.state.store import State
 
@@ -34,6 +38,7 @@ examples:
     listing = add_action(actions, "list", "list sessions, newest last", "remit sessions list --status parked --json")
     listing.add_argument("--status", choices=("answered", "stopped", "parked", "failed", "running"), help="only these")
     listing.add_argument("--limit", type=int, default=50, help="the newest so many (default: 50)")
+    listing.add_argument("--all", action="store_true", help="those of evaluations, too")
     showing = add_action(actions, "show", "show what was said in a session", "remit sessions show 1f3a5b7c9d0e2f4a")
     forking = add_action(
         actions,
@@ -55,7 +60,7 @@ examples:
     for action, run in ((listing, list_sessions), (showing, show_session), (forking, fork), (deleting, delete)):
         add_folder(action)
         action.set_defaults(action=run)
-    for action in (listing, showing):
+    for action in (listing, showing, forking, deleting):
         add_json(action)
     _configure_resume(actions)
 
@@ -68,6 +73,7 @@ def _configure_resume(actions: Any) -> None:
         "remit sessions resume 1f3a5b7c9d0e2f4a",
     )
     resuming.add_argument("session", help="its id")
+    add_grant(resuming)
     working = add_action(
         actions, "work", "go on with every parked session whose sign-off was answered", "remit sessions work"
     )
@@ -79,38 +85,79 @@ def _configure_resume(actions: Any) -> None:
 
 def list_sessions(options: argparse.Namespace) -> int:
     """Print the sessions that fit, newest last."""
+    from remit.state.sessions import EVALUATION
+
     if options.limit < 1:
         raise UsageError("--limit takes a number of at least 1")
     with opened_state(options.folder) as state:
-        found = state.sessions(limit=options.limit, status=options.status)[::-1]
+        but = "" if options.all else EVALUATION
+        found = state.sessions(limit=options.limit, status=options.status, but=but)[::-1]
+        left_out = 0 if options.all else state.count_sessions(of=EVALUATION)
     if options.json:
         screen.say_json([_facts(one) for one in found])
-    elif not found:
+        return 0
+    if found:
+        rows = [(one.id, _moment(one), one.status, f"{_task(one)}{_short(_question(one))}") for one in found]
+        screen.say(screen.table(("session", "changed", "status", "question"), rows))
+    else:
         screen.say("no session fits")
-    for one in () if options.json else found:
-        moment = datetime.fromtimestamp(one.updated).strftime("%Y-%m-%d %H:%M")
-        screen.say(screen.visible(f"{one.id:18} {moment}  {one.status:9} {_short(_question(one))}"))
+    if left_out:
+        screen.warn(screen.styled(f"{left_out} of evaluations are left out; --all lists them", "dim", sys.stderr))
     return 0
+
+
+def _moment(one: SavedSession) -> str:
+    return datetime.fromtimestamp(one.updated).strftime("%Y-%m-%d %H:%M")
 
 
 def show_session(options: argparse.Namespace) -> int:
     """Print a transcript."""
+    from remit.state.grants import grants_of
+
     with opened_state(options.folder) as state:
         found = _found(state, options.session)
+        grants = grants_of(state, options.session)
+        tasks = state.children_of(options.session)
     if options.json:
-        screen.say_json({**_facts(found), "transcript": list(found.transcript)})
+        granted = {name: None if names is None else sorted(names) for name, names in vars(grants).items()}
+        given = {"tasks": [one.id for one in tasks]}
+        screen.say_json({**_facts(found), **granted, **given, "transcript": list(found.transcript)})
         return 0
     screen.say(screen.visible(f"session {found.id}: {found.status}"))
+    for line in (*_granted(grants), *_given(found, tasks)):
+        screen.say(screen.hanging(line))
     for message in found.transcript:
         _show_message(message)
     return 0
 
 
+def _granted(grants: Grants) -> Iterator[str]:
+    """Yield what a session has beside the skills that read, where that was decided for it."""
+    if grants.granted is not None:
+        yield f"beside what reads it has: {', '.join(sorted(grants.granted)) or 'nothing'}"
+    elif grants.proposed is not None:
+        names = ", ".join(sorted(grants.proposed)) or "nothing"
+        yield f"it has only what reads; proposed and not confirmed: {names}"
+
+
+def _given(found: SavedSession, tasks: Sequence[SavedSession]) -> Iterator[str]:
+    """Yield where a session that is a task comes from, and the tasks that were given in it."""
+    if found.parent:
+        yield f"a task that an agent gave in session {found.parent}"
+    for one in tasks:
+        yield f"task in session {one.id}: {one.status}, {_short(_question(one))}"
+
+
 def fork(options: argparse.Namespace) -> int:
     """Copy a session."""
+    from remit.loop.given import free_session
+
     with opened_state(options.folder) as state:
         _found(state, options.session)
-        state.fork_session(options.session, options.new)
+        state.fork_session(options.session, free_session(options.new, ()))
+    if options.json:
+        screen.say_json({"session": options.new, "copy_of": options.session})
+        return 0
     screen.say(f"{options.new} is a copy of {options.session}; --session {options.new} goes on with it")
     return 0
 
@@ -126,14 +173,19 @@ def delete(options: argparse.Namespace) -> int:
         for session in options.sessions:
             with state.leased(session):
                 state.delete_session(session)
-            screen.say(f"deleted {session}")
+            if not options.json:
+                screen.say(f"deleted {session}")
+    if options.json:
+        screen.say_json({"deleted": options.sessions})
     return 0
 
 
 def resume(options: argparse.Namespace) -> int:
-    """Go on with one session."""
-    with agent(options, quiet=options.json) as speaker:
-        result = _resumed(speaker, options.session, quiet=options.json)
+    """Go on with one session, in the name of the person whose it is."""
+    with opened_state(options.folder) as state:
+        owner = state.owner_of(options.session)
+    with agent(options, quiet=options.json, who=owner) as speaker:
+        result = _resumed(speaker, options.session, quiet=options.json, grant=options.grant)
     if options.json:
         screen.say_json(plain(result))
     else:
@@ -144,15 +196,17 @@ def resume(options: argparse.Namespace) -> int:
 def work(options: argparse.Namespace) -> int:
     """Go on with each parked session whose questions are answered; 3 when some still wait, 1 when one failed."""
     done: list[RunResult] = []
-    with agent(options, quiet=options.json) as speaker:
-        parked = speaker.state.sessions(status="parked", limit=1_000)
-        waiting = {one.session for one in speaker.state.pending_signoffs()}
-        ready = [one.id for one in reversed(parked) if one.id not in waiting]
-        for session in ready:
-            try:
-                done.append(_resumed(speaker, session, quiet=options.json))
-            except UsageError as error:  # another process was faster
-                screen.warn(error.message)
+    with opened_state(options.folder) as state:
+        parked = [one for one in state.sessions(status="parked", limit=1_000) if not one.parent]
+        waiting = {state.root_of(one.session) for one in state.pending_signoffs()}
+        ready = [(state.owner_of(one.id), one.id) for one in reversed(parked) if one.id not in waiting]
+    for owner in dict.fromkeys(owner for owner, _ in ready):
+        with agent(options, quiet=options.json, who=owner) as speaker:
+            for session in (session for whose, session in ready if whose == owner):
+                try:
+                    done.append(_resumed(speaker, session, quiet=options.json))
+                except UsageError as error:  # another process was faster
+                    screen.warn(error.message)
     if options.json:
         screen.say_json({"done": [plain(one) for one in done], "waiting": len(parked) - len(ready)})
     else:
@@ -164,12 +218,13 @@ def work(options: argparse.Namespace) -> int:
     return 1 if 1 in codes else 3 if 3 in codes or len(parked) > len(ready) else 0
 
 
-def _resumed(speaker: Agent, session: str, *, quiet: bool) -> RunResult:
+def _resumed(speaker: Agent, session: str, *, quiet: bool, grant: list[str] | None = None) -> RunResult:
     from remit.cli.steps import Steps
 
     steps = Steps(quiet=quiet)
     try:
-        return speaker.resume(session, on_event=steps.show)
+        with telling_faults(speaker.state):
+            return speaker.resume(session, on_event=steps.show, grant=grant)
     except KeyboardInterrupt:
         steps.stop()
         raise
@@ -185,6 +240,7 @@ def _found(state: State, session: str) -> SavedSession:
 def _facts(one: SavedSession) -> dict[str, Any]:
     return {
         "session": one.id,
+        "parent": one.parent or None,
         "status": one.status,
         "created": one.created,
         "updated": one.updated,
@@ -194,8 +250,13 @@ def _facts(one: SavedSession) -> dict[str, Any]:
 
 
 def _question(one: SavedSession) -> str:
-    said = (message.get("content", "") for message in one.transcript if message.get("role") == "user")
+    said = (message.get("content", "") for message in one.transcript if message.get("origin") in ("person", "agent"))
     return str(next(said, ""))
+
+
+def _task(one: SavedSession) -> str:
+    """Return of which session a task is, empty for what a person asked."""
+    return f"task of {one.parent}: " if one.parent else ""
 
 
 def _short(text: str) -> str:
@@ -205,10 +266,9 @@ def _short(text: str) -> str:
 
 def _show_message(message: Any) -> None:
     who = {"user": "you", "assistant": "model", "tool": "result"}.get(str(message.get("role")), "remit")
-    if message.get("origin") == "loop":
-        who = "remit"
+    who = {"loop": "remit", "memory": "memory", "agent": "task"}.get(str(message.get("origin")), who)
     mark = f" ({message['status']})" if message.get("status") else ""
     if message.get("content"):
-        screen.say(screen.visible(f"{who}{mark}: ") + screen.visible(str(message["content"])))
+        screen.say(screen.hanging(f"{who}{mark}: {message['content']}"))
     for call in message.get("calls", ()):
-        screen.say(screen.visible(f"{who} calls {call['name']} {call['arguments']}"))
+        screen.say(screen.hanging(f"{who} calls {call['name']} {call['arguments']}", words=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import hmac
 import json
@@ -11,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from remit.account import account
 from remit.deployment.allowed import allowed_skills
 from remit.deployment.files import DeploymentFiles
 from remit.errors import DeploymentError
@@ -66,7 +66,7 @@ def accept(files: DeploymentFiles, state: StateFolder) -> Acceptance:
     Raises:
         StateError: the log cannot be written; then nothing is accepted.
     """
-    who, when, before = this_person(), datetime.now(UTC).isoformat(timespec="seconds"), accepted(state)
+    who, when, before = account(), datetime.now(UTC).isoformat(timespec="seconds"), accepted(state)
     known = before.skills if before else {}
     new = {name: Allowed(what=what, who=who, when=when) for name, what in allowed_skills(files).items()}
     acceptance = Acceptance(
@@ -128,11 +128,3 @@ def accepted(state: StateFolder) -> Acceptance | None:
 def _mac(body: dict[str, Any]) -> str:
     text = json.dumps(body, sort_keys=True).encode()
     return hmac.new(person_key(), b"remit acceptance 1\n" + text, hashlib.sha256).hexdigest()
-
-
-def this_person() -> str:
-    """Return the name of whoever runs this process."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"

@@ -14,6 +14,7 @@ from remit.deployment.changes import Changes
 from remit.deployment.config import PackConfig
 from remit.deployment.derive import derive
 from remit.deployment.edit import write_files
+from remit.deployment.extension_relock import ExtensionRelock, relock_extensions
 from remit.deployment.files import DeploymentFiles, read_files
 from remit.deployment.layers import MANAGED_FILE, canonical, combine, load_managed
 from remit.deployment.protected import protected_paths
@@ -22,6 +23,7 @@ from remit.deployment.rights import check_protected, pack_grant
 from remit.deployment.site_folders import site_folders
 from remit.deployment.trust import Standing, standing
 from remit.errors import NotTrusted, PackError, PolicyError, RemitError
+from remit.extensions.values import ExtensionProblem
 from remit.packs.describe import SkillDescription
 from remit.packs.discovery import discover
 from remit.packs.installed import InstalledPack, Inventory, PackProblem
@@ -43,6 +45,8 @@ class Application:
         config: what an edit of the files changes since they were accepted.
         relocks: packs that are not as they were locked.
         problems: packs that cannot be locked, and why; they stay left out.
+        extensions: enabled extensions that are not as they were locked.
+        unlocked: extensions that cannot be locked, and why; they stay left out.
     """
 
     files: DeploymentFiles
@@ -50,16 +54,19 @@ class Application:
     config: Changes
     relocks: tuple[Relock, ...] = ()
     problems: tuple[PackProblem, ...] = ()
+    extensions: tuple[ExtensionRelock, ...] = ()
+    unlocked: tuple[ExtensionProblem, ...] = ()
 
     @property
     def changes(self) -> Changes:
         """Everything together."""
-        return Changes(changes=(*self.config.changes, *(one for step in self.relocks for one in step.changes.changes)))
+        steps = [*(step.changes for step in self.relocks), *(step.changes for step in self.extensions)]
+        return Changes(changes=(*self.config.changes, *(one for step in steps for one in step.changes)))
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing to do."""
-        return not self.relocks and self.standing.by not in ("", "narrower")
+        return not (self.relocks or self.extensions) and self.standing.by not in ("", "narrower")
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -67,7 +74,7 @@ class Application:
         return tuple(f"{step.pack}.{name}" for step in self.relocks for name in step.waiting)
 
     def apply(self) -> None:
-        """Accept everything, and lock every pack as it is now.
+        """Accept everything, and lock every pack and extension as it is now.
 
         Raises:
             DeploymentError: the files changed since they were read.
@@ -75,6 +82,8 @@ class Application:
         lock = self.files.lock
         for step in self.relocks:
             lock = lock.with_pack(step.pack, step.whole)
+        for one in self.extensions:
+            lock = lock.with_extension(one.extension, one.locked)
         self._write(lock)
 
     def apply_safe(self) -> tuple[str, ...]:
@@ -142,8 +151,15 @@ def propose_apply(
             raise
         except RemitError as error:
             problems.append(look.problem(name, error))
+    extensions, unlocked = relock_extensions(layers.config.extensions, files.lock, paths)
     return Application(
-        files=files, standing=found, config=found.changes, relocks=tuple(relocks), problems=tuple(problems)
+        files=files,
+        standing=found,
+        config=found.changes,
+        relocks=tuple(relocks),
+        problems=tuple(problems),
+        extensions=extensions,
+        unlocked=unlocked,
     )
 
 

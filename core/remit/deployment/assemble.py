@@ -107,7 +107,7 @@ def assemble(ground: Ground) -> Assembled:
             errors[name] = error
             problems.append(_left_out(name, error, ground.inventory))
             continue
-        found = pack_skills(packs[name], _site(name, ground))
+        found = pack_skills(packs[name], site_of(name, ground))
         skills.update((skill.full, skill) for skill in found.skills)
         problems += found.problems
         notes += (*packs[name].notes, *found.notes)
@@ -238,7 +238,8 @@ def _derived(
     return lock_pack(installed, manifest, described), notes
 
 
-def _site(pack: str, ground: Ground) -> Site:
+def site_of(pack: str, ground: Ground) -> Site:
+    """Return where the skills of a pack run."""
     return Site(
         folder=ground.folder,
         anchors={"workspace": ground.workspace, "data": data_folder(ground.state, pack, ground.principal)},

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
-from remit.deployment.config import Config, PackConfig
+from remit.deployment.config import Config, PackConfig, SubAgentConfig
 from remit.deployment.layers import canonical
+from remit.deployment.leaves import Key, as_text, leaves, said
 from remit.errors import RemitError
 from remit.packs.difference import compare_wanted, wanted_by_lock
 from remit.packs.lock import Lock, LockedPack
 from remit.packs.permissions import NOTHING, Permission
 from remit.packs.ranks import NO_CHANGES, Change, Changes, Rank, change
 from remit.policy.config import DefaultsConfig, RuleConfig
+from remit.policy.grants import ENABLES_LESS
 from remit.provenance.level import SETTLES_LESS
 from remit.values import VERDICTS
 
 __all__ = ["NO_CHANGES", "Change", "Changes", "Rank", "compare"]
 
 _LONGEST = 200
-_RANKED = {"defaults", "packs", "rules", "extensions"}
+_RANKED = {"defaults", "packs", "rules", "extensions", "agents"}
 _RANKED_OF_PACK = {"enabled", "skills", "grant", "accept_read"}
 
 
@@ -36,6 +39,7 @@ def compare(old: Config, old_lock: Lock, new: Config, new_lock: Lock) -> Changes
             *_rules(old.rules, new.rules),
             *_packs(old, old_lock, new, new_lock),
             *_extensions(old, old_lock, new, new_lock),
+            *_agents(old.agents, new.agents),
             *_others(old, new),
         )
     )
@@ -51,12 +55,18 @@ def _defaults(old: DefaultsConfig, new: DefaultsConfig) -> Iterator[Change]:
         before, after = getattr(old, key), getattr(new, key)
         if before != after:
             yield change(after == lax, f"defaults.{key}: {_toml(before)} becomes {_toml(after)}")
+    if old.max_depth != new.max_depth:
+        wider = new.max_depth > old.max_depth
+        yield change(wider, f"defaults.max_depth: {old.max_depth} becomes {new.max_depth}")
     for impact in sorted(set(old.two_person) ^ set(new.two_person)):
         lifted = impact in old.two_person
         yield change(lifted, f"{impact} {'no longer needs' if lifted else 'needs'} two people")
     if old.provenance != new.provenance:
         wider = SETTLES_LESS.index(new.provenance) < SETTLES_LESS.index(old.provenance)
         yield change(wider, f"defaults.provenance: {old.provenance} becomes {new.provenance}")
+    if old.session_grants != new.session_grants:
+        wider = ENABLES_LESS.index(new.session_grants) < ENABLES_LESS.index(old.session_grants)
+        yield change(wider, f"defaults.session_grants: {old.session_grants} becomes {new.session_grants}")
     if old.egress != new.egress:
         now = "asked about" if new.egress else "not asked about"
         yield change(old.egress, f"reads that carry something out are {now}")
@@ -103,7 +113,7 @@ def _pack(name: str, was: PackConfig, old_lock: Lock, now: PackConfig, new_lock:
     for key in type(now).model_fields:
         if key not in _RANKED_OF_PACK and getattr(was, key) != getattr(now, key):
             shown = "from" if key == "from_" else key
-            yield _unranked(f"packs.{name}.{shown}", getattr(was, key), getattr(now, key))
+            yield from _unranked(f"packs.{name}.{shown}", getattr(was, key), getattr(now, key))
 
 
 def _locks(name: str, old: LockedPack | None, new: LockedPack | None) -> Iterator[Change]:
@@ -161,7 +171,18 @@ def _extensions(old: Config, old_lock: Lock, new: Config, new_lock: Lock) -> Ite
     for key in type(new.extensions).model_fields:
         was, now = getattr(old.extensions, key), getattr(new.extensions, key)
         if key != "enabled" and was != now:
-            yield _unranked(f"extensions.{key}", was, now)
+            yield from _unranked(f"extensions.{key}", was, now)
+
+
+def _agents(old: Mapping[str, SubAgentConfig], new: Mapping[str, SubAgentConfig]) -> Iterator[Change]:
+    """Whether another agent, prompt or list makes a run reach further, nobody can say: each change asks."""
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if before is None or after is None:
+            line = f"agent {name} is {'new' if before is None else 'gone'}"
+            yield Change(rank="unranked", line=line)
+        if after is not None and before != after:
+            yield from _unranked(f"agents.{name}", before, after)
 
 
 def _others(old: Config, new: Config) -> Iterator[Change]:
@@ -169,26 +190,37 @@ def _others(old: Config, new: Config) -> Iterator[Change]:
         if key in _RANKED:
             continue
         before, after = getattr(old, key), getattr(new, key)
-        if before == after:
-            continue
-        parts = type(after).model_fields if isinstance(after, BaseModel) else {}
-        changed = [part for part in parts if getattr(before, part) != getattr(after, part)]
-        for part in changed:
-            yield _unranked(f"{key}.{part}", getattr(before, part), getattr(after, part))
-        if not changed:
-            yield _unranked(key, before, after)
+        if before != after:
+            yield from _unranked(key, before, after)
 
 
-def _unranked(key: str, before: object, after: object) -> Change:
-    return Change(rank="unranked", line=f"{key}: {_shown(before)} becomes {_shown(after)}")
+def _unranked(key: str, before: object, after: object) -> Iterator[Change]:
+    """Yield a line for each single value that differs; of what is new or gone only what is not the standard."""
+    was, now = leaves(before), leaves(after)
+    new, gone = _standing_out(after), _standing_out(before)
+    found = [
+        (path, was.get(path), now.get(path))
+        for path in dict.fromkeys((*was, *now))
+        if (was[path] != now[path] if path in was and path in now else path in new or path in gone)
+    ]
+    for path, one, other in found or [((), before, after)]:
+        yield Change(rank="unranked", line=f"{'.'.join((key, *path))}: {_shown(one)} becomes {_shown(other)}")
+
+
+def _standing_out(value: object) -> dict[Key, Any]:
+    return said(value) if isinstance(value, BaseModel) else leaves(value)
 
 
 def _shown(value: object) -> str:
-    """Write a value as one line; what a file does not say is `nothing`."""
+    """Write a value as one line; what a file does not say is `nothing`.
+
+    Only prose without an address is cut: the end of an address or of a command may say where something goes.
+    """
     if value is None or value in ("", (), {}):
         return "nothing"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
+    text = as_text(value)
+    prose = isinstance(value, str) and any(map(str.isspace, value)) and "://" not in value
+    return f"{text[:_LONGEST]}... ({len(text)} characters)" if prose and len(text) > _LONGEST else text
 
 
 def _toml(value: object) -> str:

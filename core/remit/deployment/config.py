@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import BeforeValidator, Field
 
+from remit.deployment.closed import Closed, Reference, Texts, as_tuple
+from remit.deployment.keeping import CellsConfig, LogConfig, NotifyConfig, TelemetryConfig
 from remit.policy.config import DefaultsConfig, RuleConfig
 
-REFERENCE = re.compile(r"(env|file|keyring):\S.*")
-_OF_EXTENSION = re.compile(r"[a-z][a-z0-9_]{1,31}:\S.*")
-
-
-def is_reference(text: str, *, extensions: bool = False) -> bool:
-    """Say whether `text` is a reference to a secret.
-
-    Args:
-        text: what is written.
-        extensions: some are enabled, which may resolve references of kinds of their own; whether one really
-            does turns out when they are loaded.
-    """
-    return (_OF_EXTENSION if extensions else REFERENCE).fullmatch(text) is not None
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _reference(value: str, info: ValidationInfo) -> str:
-    enabled = isinstance(info.context, Mapping) and bool(info.context.get("extensions"))
-    if not is_reference(value, extensions=enabled):
-        raise ValueError(
-            "write where the secret is kept (env:NAME, file:/path or keyring:service/name), never the secret"
-        )
-    return value
-
-
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-"""A list of text."""
-
-Reference = Annotated[str, AfterValidator(_reference)]
-"""Where a secret is kept: `env:NAME`, `file:/absolute/path`, `keyring:service/name`, or an extension's kind.
-
-The last counts only when the context of validation has `extensions`, the names of those that are enabled.
-"""
-
-
-class Closed(BaseModel):
-    """A table in which an unknown key is an error and nothing is converted."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+TokenizerFile = Annotated[str, Field(pattern=r"^(file:\S.*)?$")]
+"""Where a model's tokenizer is: `file:PATH`, or nothing."""
 
 
 class PriceConfig(Closed):
@@ -59,6 +19,30 @@ class PriceConfig(Closed):
 
     input: Annotated[float, Field(strict=False, ge=0)]
     output: Annotated[float, Field(strict=False, ge=0)]
+
+
+class BehaviourConfig(Closed):
+    """`[model.behaviour]`: what the model takes and does, see `remit.models.behaviour.Behaviour`.
+
+    What is said here counts before the table that comes with Remit; what is not is taken from there.
+    """
+
+    parallel_calls: bool | None = None
+    images: bool | None = None
+    temperature: bool | None = None
+    tool_choice: bool | None = None
+    response_format: bool | None = None
+    strict: bool | None = None
+    reasoning_back: bool | None = None
+    result_names: bool | None = None
+    output_field: Literal["max_tokens", "max_completion_tokens"] | None = None
+
+
+class BreakerConfig(Closed):
+    """`breaker`: after how many failures in a row an endpoint is left alone, and for how many seconds."""
+
+    failures: int = Field(default=3, ge=1)
+    seconds: Annotated[float, Field(strict=False, gt=0)] = 60.0
 
 
 class FallbackConfig(Closed):
@@ -70,8 +54,11 @@ class FallbackConfig(Closed):
     api_key: Reference | None = None
     dialect: str = "native"
     context_length: int | None = Field(default=None, ge=256)
+    tokenizer: TokenizerFile = ""
     timeout: Annotated[float, Field(strict=False, gt=0)] = 120.0
+    total_timeout: Annotated[float | None, Field(strict=False, gt=0)] = None
     price: PriceConfig | None = None
+    behaviour: BehaviourConfig = Field(default_factory=BehaviourConfig)
 
 
 class ModelConfig(Closed):
@@ -87,12 +74,18 @@ class ModelConfig(Closed):
             the whole reply, anywhere, never.
         tag: tag of the tagged dialect.
         examples: show few-shot examples to text dialects.
-        context_length: tokens that fit into the model; None for unknown.
+        context_length: tokens that fit into the model; None for what is known of it by its name, if anything.
+        tokenizer: `file:PATH` of the model's `tokenizer.json`, relative to the deployment's folder, to count tokens
+            with; empty for an estimate that the endpoint's own figures set right.
         max_tokens: most tokens of one reply; None for the endpoint's own limit, in text dialects for
             2048 or half of the context.
         temperature: sampling temperature.
-        timeout: seconds that one request may take.
-        price: what a million tokens cost; None for unknown.
+        timeout: seconds without a byte from the endpoint until an attempt counts as failed.
+        total_timeout: seconds that one turn may take with all its attempts; None for no further limit.
+        price: what a million tokens cost; None for what `prices` says, if anything.
+        prices: `file:PATH` of a list of prices by model, as LiteLLM publishes it.
+        breaker: when the endpoints of this deployment are left alone.
+        behaviour: what the model takes and does.
         fallback: the models that are asked, in order, when this one is down.
     """
 
@@ -105,11 +98,16 @@ class ModelConfig(Closed):
     tag: str = Field(default="tool_call", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")
     examples: bool = True
     context_length: int | None = Field(default=None, ge=256)
+    tokenizer: TokenizerFile = ""
     max_tokens: int | None = Field(default=None, ge=1)
     temperature: Annotated[float, Field(strict=False, ge=0, le=2)] = 0.0
     timeout: Annotated[float, Field(strict=False, gt=0)] = 120.0
+    total_timeout: Annotated[float | None, Field(strict=False, gt=0)] = None
     price: PriceConfig | None = None
-    fallback: Annotated[tuple[FallbackConfig, ...], BeforeValidator(_as_tuple)] = ()
+    prices: Annotated[str | None, Field(pattern=r"^file:\S.*$")] = None
+    breaker: BreakerConfig = Field(default_factory=BreakerConfig)
+    behaviour: BehaviourConfig = Field(default_factory=BehaviourConfig)
+    fallback: Annotated[tuple[FallbackConfig, ...], BeforeValidator(as_tuple)] = ()
 
 
 class FilesGrant(Closed):
@@ -157,6 +155,8 @@ class PackConfig(Closed):
         secrets: logical name to reference.
         accept_read: skills whose declared effect `read` is accepted although they reach the network.
         shared: one cell may serve several sessions in turn; only for a pack that keeps nothing between calls.
+        describe: what a model reads of a skill (`SKILL`) or of one of its arguments (`SKILL.ARGUMENT`), instead of
+            what the pack says.
         from_: the distribution to take it from, where two have one name (`from` in the file).
     """
 
@@ -168,6 +168,7 @@ class PackConfig(Closed):
     secrets: dict[str, Reference] = Field(default_factory=dict)
     accept_read: Texts = ()
     shared: bool = False
+    describe: dict[str, Annotated[str, Field(min_length=1, max_length=1024)]] = Field(default_factory=dict)
     from_: str | None = Field(default=None, alias="from")
 
 
@@ -197,87 +198,6 @@ class HostSkillsConfig(Closed):
     allow: Texts = ()
 
 
-def _shape(value: str) -> str:
-    if not 4 <= len(value) <= 64 or not set(value) & set("#@*"):
-        raise ValueError("write 4 to 64 characters, # for a digit, @ for a letter, * for either, such as EMP-######")
-    return value
-
-
-RedactKind = Literal["key", "card", "email", "iban", "phone"]
-"""What is recognised in a text and not kept; see docs/log.md."""
-
-
-class LogConfig(Closed):
-    """`[log]`: what is kept, what is not, and for how long.
-
-    Attributes:
-        keep_raw: keep the raw request and response of every model turn.
-        reads: `durable` puts the records of reads, too, on the disk before the skill runs; `normal` leaves that
-            to the operating system, and a power cut can take the newest of them.
-        key: where the key that signs checkpoints is kept, `file:/PATH` or `keyring:SERVICE/NAME`; None for the
-            one in the state folder.
-        checkpoint_every: records after which a signed checkpoint is written; 0 for never.
-        redact: names of fields whose values are not kept, in arguments and results at any depth;
-            `PACK.SKILL.FIELD` for one skill's argument.
-        redact_kinds: what is recognised in texts and not kept.
-        redact_shapes: texts of a fixed shape that are not kept, such as `EMP-######`.
-        keep_days: days after which `remit log prune` removes payloads and transcripts; None for never.
-        keep_mb: megabytes of payloads, transcripts and results beyond which it removes the oldest.
-    """
-
-    keep_raw: bool = False
-    reads: Literal["durable", "normal"] = "normal"
-    key: Annotated[str, Field(pattern=r"^(file|keyring):\S.*$")] | None = None
-    checkpoint_every: Annotated[int, Field(ge=0)] = 1000
-    redact: Texts = ()
-    redact_kinds: Annotated[tuple[RedactKind, ...], BeforeValidator(_as_tuple)] = ("key", "card")
-    redact_shapes: Annotated[tuple[Annotated[str, AfterValidator(_shape)], ...], BeforeValidator(_as_tuple)] = ()
-    keep_days: Annotated[float | None, Field(strict=False, gt=0)] = None
-    keep_mb: Annotated[float | None, Field(strict=False, gt=0)] = None
-
-
-class TelemetryConfig(Closed):
-    """`[telemetry]`: what OpenTelemetry is told, where the program has configured it.
-
-    Attributes:
-        export: let Remit configure OpenTelemetry itself: `console` (standard error) or `otlp` (the standard
-            `OTEL_*` variables say where to); `none` leaves that to the program around it.
-        content: export arguments, results, messages and reasons, too; they hold personal data.
-        older_metrics: also write the metrics whose names the GenAI conventions had up to 1.41.
-    """
-
-    export: Literal["none", "console", "otlp"] = "none"
-    content: bool = False
-    older_metrics: bool = True
-
-
-def _web_address(value: str) -> str:
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(value)
-    local = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
-        raise ValueError('write an address such as "https://host.example/path" (http only to this machine)')
-    return value
-
-
-class NotifyConfig(Closed):
-    """`[notify]`: who is told when a call waits for a person and nobody is there.
-
-    Attributes:
-        command: a program and its arguments; gets one JSON object on standard input. It runs with the rights of
-            this program, outside of any cell, in the deployment's folder.
-        webhook: an address to which the same JSON object is posted.
-        arguments: tell the arguments of the call, too; they can hold personal data.
-        timeout: seconds that each of the two may take.
-    """
-
-    command: Texts = ()
-    webhook: Annotated[str, AfterValidator(_web_address)] | None = None
-    arguments: bool = False
-    timeout: Annotated[float, Field(strict=False, gt=0, le=60)] = 10.0
-
-
 class AgentConfig(Closed):
     """`[agent]`: the system prompt, and what one run may use up.
 
@@ -289,15 +209,108 @@ class AgentConfig(Closed):
         max_tokens: of all turns, in and out.
         max_seconds: from the question to the outcome.
         max_cost: of all turns, in the currency of `model.price`.
+        agents: names of the `[agents.NAME]` that it may delegate to; None for all of them.
+        only_delegates: it calls no skill itself; what it may reach is what those that it asks can be given.
+        summaries: fold old history that no longer fits into a summary by the model, which takes a request of its own
+            now and then, instead of leaving it out.
+        large_results: what the model reads of a result that is too large: `cut` for its beginning and end, `summary`
+            for a summary by the model, a request each.
+        search_skills_over: skills beyond which the model is offered some of them, and `remit.find_skills` for the
+            others.
     """
 
     prompt: str | None = None
+    agents: Texts | None = None
+    only_delegates: bool = False
     fragments: dict[str, str] = Field(default_factory=dict)
     fallback: str | None = None
     max_steps: int = Field(default=12, ge=1, le=1000)
     max_tokens: int | None = Field(default=None, ge=1)
     max_seconds: Annotated[float | None, Field(strict=False, gt=0)] = None
     max_cost: Annotated[float | None, Field(strict=False, gt=0)] = None
+    summaries: bool = False
+    large_results: Literal["cut", "summary"] = "cut"
+    search_skills_over: int = Field(default=40, ge=1)
+
+
+class SlotConfig(Closed):
+    """`[memory.slots.NAME]`: a fact that may be remembered.
+
+    Attributes:
+        type: what it holds; a date is written as 2026-11-30.
+        description: what the model reads about it.
+    """
+
+    type: Literal["text", "number", "boolean", "date", "list"] = "text"
+    description: str = Field(default="", max_length=200)
+
+
+def _slot(value: Any) -> Any:
+    return {"type": value} if isinstance(value, str) else value
+
+
+class MemoryConfig(Closed):
+    """`[memory]`: what is remembered of a person from one session to the next.
+
+    Attributes:
+        facts: key facts are told at the start of a session, and the model may write them.
+        store: an extension's memory store that keeps them; empty for `state.db`.
+        budget: tokens that they may take at the start of a session.
+        most: facts of one person.
+        longest: characters of one value.
+        slots: the only facts that there are, by name; empty lets the model choose names.
+    """
+
+    facts: bool = False
+    store: str = ""
+    budget: int = Field(default=500, ge=50, le=100_000)
+    most: int = Field(default=100, ge=1, le=1_000)
+    longest: int = Field(default=500, ge=10, le=10_000)
+    slots: dict[
+        Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=48)],
+        Annotated[SlotConfig, BeforeValidator(_slot)],
+    ] = Field(default_factory=dict)
+
+
+class BudgetConfig(Closed):
+    """`budget`: what one run of an agent may use up; what is left of the run that asked it is a ceiling in any case.
+
+    Attributes:
+        max_steps, max_tokens, max_seconds, max_cost: as in `AgentConfig`; None for what is left.
+    """
+
+    max_steps: int | None = Field(default=None, ge=1, le=1000)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_seconds: Annotated[float | None, Field(strict=False, gt=0)] = None
+    max_cost: Annotated[float | None, Field(strict=False, gt=0)] = None
+
+
+class SubAgentConfig(Closed):
+    """`[agents.NAME]`: an agent that others may delegate to. What it may do is never more than they may.
+
+    Attributes:
+        description: what it is for; the models of those that may delegate to it read this.
+        prompt: instead of the standard fragments of the system prompt.
+        skills: names of the skills or packs that it may use; None for all that who asks it may use.
+        agents: names of the agents that it may delegate to in its turn.
+        only_delegates: as in `AgentConfig`.
+        model: which model answers; None for the one of who asks it.
+        budget: what one run of it may use up.
+        grant: pack to what of it this agent is given, in the form of `[packs.NAME] grant`.
+    """
+
+    description: str = Field(min_length=1, max_length=500)
+    prompt: str | None = None
+    skills: Texts | None = None
+    agents: Texts = ()
+    only_delegates: bool = False
+    model: ModelConfig | None = None
+    budget: BudgetConfig = Field(default_factory=BudgetConfig)
+    grant: dict[str, GrantConfig] = Field(default_factory=dict)
+
+
+AgentName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([_-][a-z0-9]+)*$", max_length=36)]
+"""Lower case letters and digits, single `_` or `-` between them."""
 
 
 class Config(Closed):
@@ -314,6 +327,7 @@ class Config(Closed):
     workspace: str = "workspace"
     model: ModelConfig = Field(default_factory=ModelConfig)
     agent: AgentConfig = Field(default_factory=AgentConfig)
+    agents: dict[AgentName, SubAgentConfig] = Field(default_factory=dict)
     defaults: DefaultsConfig = Field(default_factory=DefaultsConfig)
     packs: dict[str, PackConfig] = Field(default_factory=dict)
     extensions: ExtensionsConfig = Field(default_factory=ExtensionsConfig)
@@ -321,5 +335,7 @@ class Config(Closed):
     log: LogConfig = Field(default_factory=LogConfig)
     notify: NotifyConfig = Field(default_factory=NotifyConfig)
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
-    rules: Annotated[tuple[RuleConfig, ...], BeforeValidator(_as_tuple)] = Field(default=(), alias="rule")
+    cells: CellsConfig = Field(default_factory=CellsConfig)
+    memory: MemoryConfig = Field(default_factory=MemoryConfig)
+    rules: Annotated[tuple[RuleConfig, ...], BeforeValidator(as_tuple)] = Field(default=(), alias="rule")
     trust: Texts = ()

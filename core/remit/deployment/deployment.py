@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import getpass
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from remit.account import account, other_name
+from remit.deployment.agents import checked_agents
 from remit.deployment.anchors import workspace_of
 from remit.deployment.assemble import Assembled, Ground, assemble
-from remit.deployment.config import Config
-from remit.deployment.files import DeploymentFiles, read_files
+from remit.deployment.config import Config, SubAgentConfig
+from remit.deployment.delegate import delegating
+from remit.deployment.files import DeploymentFiles
+from remit.deployment.keeping import NotifyConfig
 from remit.deployment.layers import MANAGED_FILE, Layers, combine, load_managed
 from remit.deployment.plugins import check_plugins, open_extensions
 from remit.deployment.site_folders import site_folders
 from remit.deployment.trust import Standing, require, standing
+from remit.deployment.unreadable import read_or_record
 from remit.errors import DeploymentError
 from remit.extensions.extensions import NO_EXTENSIONS, Extensions
 from remit.packs.discovery import discover
 from remit.packs.installed import Inventory, PackProblem
 from remit.packs.lock import Lock
 from remit.skills import Skill
-from remit.state_folder import StateFolder, find_state, open_state
+from remit.state_folder import StateFolder, data_folders, data_name, find_state, open_state
 from remit.values import ReadOnly
 from remit_sandbox.errors import SandboxError
 
@@ -47,6 +52,8 @@ class Deployment:
         notes: what of the configuration gives nothing here, and why.
         standing: who accepted it.
         inventory: what is installed.
+        upper_agents: agent to what the managed file says of it.
+        ground: what its packs were assembled on.
         extensions: what its extensions give, and what of them was left out.
     """
 
@@ -75,7 +82,8 @@ class Deployment:
         self.read_only: ReadOnly = read_only
         self.standing = standing
         self.inventory = inventory
-        self.principal = principal or _person()
+        self.principal = principal or account()
+        self.upper_agents: Mapping[str, SubAgentConfig] = layers.upper_agents
         self.workspace: Path = workspace_of(self.folder, self.config.workspace)
         if standing.trusted:
             _make(self.workspace)
@@ -87,14 +95,17 @@ class Deployment:
         self._on_close = on_close
         self._starting = threading.Lock()
         try:
-            self.assembled: Assembled = assemble(self._ground(files, layers, state))
+            self.ground: Ground = self._ground(files, layers, state)
+            self.assembled: Assembled = assemble(self.ground)
             self.skills: Mapping[str, Skill] = self.assembled.skills
             self.problems: tuple[PackProblem, ...] = self.assembled.problems
             self.rules: Rules = self._load_rules()
+            of_agents = checked_agents(self.config, self.assembled)
         except BaseException:
             self.close()
             raise
-        self.notes: tuple[str, ...] = (*layers.notes, *extensions.notes, *self.assembled.notes)
+        self.notes: tuple[str, ...] = (*layers.notes, *extensions.notes, *self.assembled.notes, *of_agents)
+        self.notes += _left_behind(state, self.principal)
 
     @classmethod
     def open(
@@ -131,7 +142,7 @@ class Deployment:
             LockError: the lock is unreadable.
             PolicyError: a grant or rule that cannot be held.
         """
-        files = read_files(folder)
+        files = read_or_record(folder)
         upper = load_managed(managed)
         layers = combine(upper.config if upper else None, files.config.config, overrides)
         found = standing(files, find_state(files.folder), managed=upper.config.trust if upper else ())
@@ -139,7 +150,7 @@ class Deployment:
             require(found, files.folder)
         check_plugins(layers.config.extensions)
         sources = {name: pack.from_ for name, pack in layers.config.packs.items() if pack.from_}
-        person, state = principal or _person(), open_state(files.folder)
+        person, state = principal or account(), open_state(files.folder)
         inventory, loaded = discover(paths, sources=sources), NO_EXTENSIONS
         if found.trusted:
             loaded = open_extensions(layers.config, files, principal=person, paths=paths, off=not extensions)
@@ -171,7 +182,32 @@ class Deployment:
         Raises:
             DeploymentError, PolicyError: as `open`.
         """
-        files, layers, state, paths = self._parts
+        return self._again(principal, self._parts[1])
+
+    def rehearsing(self, principal: str, *, workspace: Path | None = None) -> Deployment:
+        """Return this deployment for a rehearsal, such as one attempt of an evaluation.
+
+        It acts for somebody of its own, so that it finds no memory, `${data}` or standing sign-off of a person; nobody
+        is told of calls that wait for sign-off; its agents are asked through the model that asks them, and what it
+        remembers stays in its state. All else is as in `acting_for`.
+
+        Args:
+            principal: for whom it acts.
+            workspace: an existing folder in place of the deployment's workspace; None for that one.
+
+        Raises:
+            DeploymentError, PolicyError: as `open`.
+        """
+        layers = self._parts[1]
+        agents = {name: one.model_copy(update={"model": None}) for name, one in layers.config.agents.items()}
+        memory = layers.config.memory.model_copy(update={"store": ""})
+        changes: dict[str, Any] = {"notify": NotifyConfig(), "agents": agents, "memory": memory}
+        if workspace is not None:
+            changes["workspace"] = str(workspace)
+        return self._again(principal, replace(layers, config=layers.config.model_copy(update=changes)))
+
+    def _again(self, principal: str, layers: Layers) -> Deployment:
+        files, _, state, paths = self._parts
         return Deployment(
             files=files,
             layers=layers,
@@ -193,7 +229,8 @@ class Deployment:
             if self._sandbox is None:
                 from remit_sandbox import Sandbox
 
-                self._sandbox = Sandbox()
+                cells = self.config.cells
+                self._sandbox = Sandbox(max_cells=cells.most, max_memory=cells.memory_mb << 20)
             return self._sandbox
 
     def prepare(self) -> None:
@@ -230,15 +267,17 @@ class Deployment:
         self.close()
 
     def _load_rules(self) -> Rules:
+        from remit.deployment.not_enabled import skills_not_enabled
         from remit.policy.rules import Rules
 
         return Rules.load(
             self.config.rules,
             self.config.defaults,
-            skills=self.skills,
+            skills={**self.skills, **delegating(self.config)},
             folder=self.folder,
             anchors={"workspace": str(self.workspace)},
             incomplete=bool(self.problems),
+            further=lambda: skills_not_enabled(self.inventory, self.skills),
         )
 
     def _ground(self, files: DeploymentFiles, layers: Layers, state: StateFolder) -> Ground:
@@ -266,8 +305,14 @@ def _make(workspace: Path) -> None:
         raise DeploymentError(f"the workspace {workspace} cannot be made: {error.strerror or error}") from error
 
 
-def _person() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+def _left_behind(state: StateFolder, person: str) -> tuple[str, ...]:
+    """Say what packs keep under a name that variables give to the person, and that is not used any more."""
+    name = other_name()
+    if not name or person != account() or data_folders(state.path, person):
+        return ()
+    folders = data_folders(state.path, name)
+    note = (
+        f"packs kept data for {name}, as LOGNAME or USER says, and this is for {person}, the account of this process: "
+        "to go on with it, rename {old} to {new}"
+    )
+    return tuple(note.format(old=folder, new=folder.with_name(data_name(person))) for folder in folders)

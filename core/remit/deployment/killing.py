@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from remit.deployment.acceptance import this_person
+from remit.account import account
 from remit.deployment.files import DeploymentFiles, read_files, real_folder
 from remit.deployment.layers import canonical
 from remit.deployment.load import nearest
@@ -39,7 +39,7 @@ def switch_off(folder: str | Path, name: str, *, reason: str = "") -> Off:
     if state is None:
         read_files(real)
         state = open_state(real)
-    off = off_now(known, reason=" ".join(reason.split())[:_LONGEST], who=this_person())
+    off = off_now(known, reason=" ".join(reason.split())[:_LONGEST], who=account())
     Switches(state.path).switch_off(off)
     _record(state.path, "pack.killed", off)
     return off
@@ -55,7 +55,7 @@ def restore(folder: str | Path, name: str) -> bool:
     known = name if name == EVERYTHING else _canonical(name)
     if state is None or not Switches(state.path).restore(known):
         return False
-    _record(state.path, "pack.restored", off_now(known, reason="", who=this_person()))
+    _record(state.path, "pack.restored", off_now(known, reason="", who=account()))
     return True
 
 

@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from remit.deployment.config import AgentConfig, Config, ExtensionsConfig, PackConfig
+from remit.deployment.agent_layers import tightened_agent, tightened_agents
+from remit.deployment.config import Config, ExtensionsConfig, PackConfig, SubAgentConfig
 from remit.deployment.load import ConfigFile, load_config
 from remit.errors import DeploymentError, UsageError
 from remit.packs.installed import fold
 from remit.policy.config import DefaultsConfig, RuleConfig
+from remit.policy.grants import ENABLES_LESS
 from remit.provenance.level import SETTLES_LESS
 from remit.values import strictest
 
@@ -32,11 +34,13 @@ class Layers:
         config: the deployment's configuration after the managed file and the flags tightened it;
             pack names are in their canonical spelling.
         upper_grants: pack to what the managed file gives at most, key by key.
+        upper_agents: agent to what the managed file says of it; its grants are ceilings.
         notes: what of the deployment's file does not hold, and why.
     """
 
     config: Config
     upper_grants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    upper_agents: Mapping[str, SubAgentConfig] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -96,10 +100,15 @@ def stricter_defaults(upper: DefaultsConfig, lower: DefaultsConfig) -> DefaultsC
     for key in ("allow_yes", "allow_rules"):
         if key in said and not getattr(upper, key):
             chosen[key] = False
+    if "max_depth" in said:
+        chosen["max_depth"] = min(upper.max_depth, lower.max_depth)
     if "two_person" in said:
         chosen["two_person"] = tuple(sorted({*upper.two_person, *lower.two_person}))
+    if "session_grants" in said:
+        chosen["session_grants"] = max(upper.session_grants, lower.session_grants, key=ENABLES_LESS.index)
     if "provenance" in said:
         chosen["provenance"] = max(upper.provenance, lower.provenance, key=SETTLES_LESS.index)
+    if said & {"provenance", "check_egress"}:
         chosen["check_egress"] = upper.egress or lower.egress
     return lower.model_copy(update=chosen)
 
@@ -122,9 +131,12 @@ def _under(managed: Config, own: Config) -> Layers:
             "rules": rules,
             "packs": _packs(upper, own.packs),
             "model": _forced(managed.model, own.model),
-            "agent": _budgets(managed.agent, own.agent),
+            "agent": tightened_agent(managed.agent, own.agent),
+            "agents": tightened_agents(managed.agents, own.agents),
             "log": _forced(managed.log, own.log),
             "notify": _forced(managed.notify, own.notify),
+            "memory": _forced(managed.memory, own.memory),
+            "cells": own.cells.within(managed.cells),
             "defaults": stricter_defaults(managed.defaults, own.defaults),
             "extensions": _extensions(managed.extensions, own.extensions),
             "host_skills": _narrowed(managed.host_skills, own.host_skills),
@@ -133,6 +145,7 @@ def _under(managed: Config, own: Config) -> Layers:
     return Layers(
         config=config,
         upper_grants={name: pack.grant.given() for name, pack in upper.items()},
+        upper_agents=managed.agents,
         notes=notes,
     )
 
@@ -165,6 +178,7 @@ def _pack(upper: PackConfig, lower: PackConfig) -> PackConfig:
         "shared": lower.shared and (upper.shared or "shared" not in said),
         "settings": {**lower.settings, **upper.settings},
         "secrets": {**lower.secrets, **upper.secrets},
+        "describe": {**lower.describe, **upper.describe},
     }
     if upper.skills is not None:
         own = upper.skills if lower.skills is None else lower.skills
@@ -179,13 +193,6 @@ def _pack(upper: PackConfig, lower: PackConfig) -> PackConfig:
 def _forced(upper: _Table, lower: _Table) -> _Table:
     """What the upper layer wrote wins."""
     return lower.model_copy(update={key: getattr(upper, key) for key in upper.model_fields_set})
-
-
-def _budgets(upper: AgentConfig, lower: AgentConfig) -> AgentConfig:
-    """What one run may use up is the smaller of both, where `upper` counts only for what it wrote."""
-    said = [name for name in upper.model_fields_set if name.startswith("max_") and getattr(upper, name) is not None]
-    both = {name: [one for one in (getattr(upper, name), getattr(lower, name)) if one is not None] for name in said}
-    return lower.model_copy(update={name: min(values) for name, values in both.items()})
 
 
 def _narrowed(upper: _Table, lower: _Table) -> _Table:

@@ -44,6 +44,7 @@ def open_extensions(
         required=own.required,
         blocked=own.blocked,
         signoff=own.signoff,
+        memory=config.memory.store if config.memory.facts else "",
         settings=own.settings,
         folder=files.folder,
         principal=principal,

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from remit.deployment.config import PackConfig, is_reference
+from remit.deployment.closed import is_reference
+from remit.deployment.config import PackConfig
 from remit.deployment.edit import edited_pack, planned_files
 from remit.deployment.files import DeploymentFiles, read_files
 from remit.deployment.layers import MANAGED_FILE, canonical, load_managed

@@ -111,7 +111,9 @@ def pack_skills(parts: PackParts, site: Site) -> PackSkills:
 
 def _unknown_names(parts: PackParts) -> Iterator[PackProblem]:
     known = tuple(parts.manifest.skills)
-    for key, names in (("skills", parts.config.skills or ()), ("accept_read", parts.config.accept_read)):
+    described = tuple(what.partition(".")[0] for what in parts.config.describe)
+    named = {"skills": parts.config.skills or (), "accept_read": parts.config.accept_read, "describe": described}
+    for key, names in named.items():
         for name in names:
             if name not in known:
                 close = nearest(name, known)
@@ -228,8 +230,8 @@ def _value(
     return Skill(
         pack=parts.name,
         name=name,
-        description=locked.description,
-        schema=locked.schema,
+        description=parts.config.describe.get(name, locked.description),
+        schema=_described(name, locked.schema, parts.config.describe),
         effect=effect,
         declared_effect=table.effect,
         impact=frozenset(table.impact),
@@ -249,7 +251,27 @@ def _value(
         examples=tuple(example.model_dump() for example in table.examples),
         hash=parts.locked.skill_hash(name),
         version=parts.installed.version,
+        pack_summary=parts.manifest.summary,
     )
+
+
+def _described(name: str, schema: Mapping[str, Any], describe: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return a schema in which arguments are described as the deployment does it.
+
+    Raises:
+        DeploymentError: it describes an argument that there is not.
+    """
+    own = {what.partition(".")[2]: text for what, text in describe.items() if what.startswith(f"{name}.")}
+    properties = schema.get("properties", {})
+    for argument in own.keys() - properties.keys():
+        raise DeploymentError(
+            f"describe names {name}.{argument}, which is no argument of it",
+            remedy=f"its arguments: {', '.join(properties) or 'none'}",
+        )
+    if not own:
+        return schema
+    told = {argument: {**properties[argument], "description": text} for argument, text in own.items()}
+    return {**schema, "properties": {**properties, **told}}
 
 
 def _implied_targets(schema: Mapping[str, Any]) -> dict[str, str]:

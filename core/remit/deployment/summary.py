@@ -1,19 +1,21 @@
-"""What a person is shown before accepting a deployment: everything in it that gives rights or sends data.
+"""What a person is shown before accepting a deployment: every value in it that is not the standard one.
 
+What gives rights or sends data is said in words, all the rest (a table that is new to this file, too) as it is written.
 Texts of the file are its author's own words, and the author may be anybody: what a rule *does* is
 rendered from the rule, and its reason follows marked as said.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
 from remit.deployment.config import Config, PackConfig
+from remit.deployment.endpoints import TOLD_OF_A_MODEL, agents, requests
 from remit.deployment.files import DeploymentFiles
 from remit.deployment.layers import canonical
+from remit.deployment.leaves import Key, as_text, said
 from remit.deployment.news import given_to_skills
 from remit.deployment.rights import pack_grant
 from remit.errors import RemitError
@@ -28,7 +30,8 @@ from remit.policy.config import MatchConfig, RuleConfig
 def summary(files: DeploymentFiles) -> Iterator[str]:
     """Say what the deployment may do and whom it speaks to, one line each."""
     config = files.config.config
-    yield from _where(config)
+    yield from _where(config, files.lock)
+    yield from agents(config, files.lock)
     yield from _defaults(config)
     yield from map(_rule, config.rules)
     yield from _host_code(config, files.lock)
@@ -37,6 +40,51 @@ def summary(files: DeploymentFiles) -> Iterator[str]:
         if pack.enabled:
             own = canonical(name)
             yield from _pack(name, pack, files.lock.packs.get(own), manifests.get(own))
+    yield from _further(config, files.lock)
+
+
+def _further(config: Config, lock: Lock) -> Iterator[str]:
+    """Say what no sentence above says: each value that is not the standard one, as it is written."""
+    told = list(_told(config, lock))
+    rest = [(key, value) for key, value in said(config).items() if not any(_begins(key, start) for start in told)]
+    if rest:
+        yield "further settings:"
+        yield from (f"  {'.'.join(key)} = {as_text(value)}" for key, value in rest)
+
+
+def _told(config: Config, lock: Lock) -> Iterator[Key]:
+    """Yield the beginnings of the keys whose values stand in the sentences."""
+    yield from _TOLD
+    yield from (("model", *key) for key in TOLD_OF_A_MODEL)
+    yield from (("extensions", "settings", name) for name in config.extensions.enabled)
+    for name in config.agents:
+        yield from (("agents", name, key) for key in ("description", "prompt"))
+        yield from (("agents", name, "model", *key) for key in TOLD_OF_A_MODEL)
+    for name, pack in config.packs.items():
+        if pack.enabled:
+            yield from (("packs", name, key) for key in _TOLD_OF_A_PACK)
+            if canonical(name) in lock.packs:
+                yield from (("packs", name, key) for key in ("grant", "skills"))
+
+
+def _begins(key: Key, start: Key) -> bool:
+    """Tell whether a key begins so; `*` stands for any number in a list."""
+    return len(key) >= len(start) and all(two in ("*", one) for one, two in zip(key, start, strict=False))
+
+
+_TOLD: tuple[Key, ...] = (
+    ("workspace",),
+    ("agent", "prompt"),
+    ("agent", "fragments"),
+    *(("defaults", key) for key in ("read", "write", "external", "enforcement", "allow_yes")),
+    *(("notify", key) for key in ("command", "webhook", "arguments")),
+    *(("telemetry", key) for key in ("export", "content")),
+    *(("memory", key) for key in ("facts", "store")),
+    *(("extensions", key) for key in ("enabled", "signoff", "pydantic_plugins")),
+    ("host_skills", "allow"),
+    ("rule",),
+)
+_TOLD_OF_A_PACK = ("enabled", "secrets", "settings", "describe", "accept_read")
 
 
 def _rights(pack: PackConfig, locked: LockedPack, manifest: Manifest | None) -> list[str]:
@@ -70,25 +118,34 @@ def _manifests(files: DeploymentFiles) -> dict[str, Manifest]:
     return found
 
 
-def _where(config: Config) -> Iterator[str]:
-    if config.model.base_url:
-        key = f", with the key of {config.model.api_key}" if config.model.api_key else ""
-        yield f"model requests go to {config.model.base_url}{key}"
-    for other in config.model.fallback:
-        key = f", with the key of {other.api_key}" if other.api_key else ""
-        where = other.base_url or other.provider or "the address of OPENAI_BASE_URL"
-        yield f"when that model is down, requests go to {other.name} at {where}{key}"
+def _where(config: Config, lock: Lock) -> Iterator[str]:
+    yield from requests(config.model, config, lock)
     if config.workspace != "workspace":
         yield f"the workspace is {config.workspace}"
-    if config.notify.command:
-        command = " ".join(map(shlex.quote, config.notify.command))
-        yield f"when a call waits for a person, this runs with all rights of this program: {command}"
-    if config.notify.webhook:
-        yield f"when a call waits for a person, {config.notify.webhook} is told"
-    if config.agent.prompt:
-        yield f"the model is told: {json.dumps(config.agent.prompt, ensure_ascii=False)}"
+    yield from _notified(config)
+    if config.telemetry.export != "none" or config.telemetry.content:
+        by = {"none": "by this program", "console": "to standard error", "otlp": "to where the OTEL_* variables say"}
+        what = "with arguments, results and messages" if config.telemetry.content else "without what is said in them"
+        yield f"runs are exported {by[config.telemetry.export]} ({config.telemetry.export}), {what}"
+    if config.memory.facts:
+        yield "what the model notes of a person is kept, and told to the model when a session begins (facts)"
+    if config.memory.store:
+        yield f"what is remembered of people is kept in the memory store {config.memory.store} of an extension"
+    if config.agent.prompt is not None:
+        yield f"the model is told: {as_text(config.agent.prompt)}"
     for name, text in sorted(config.agent.fragments.items()):
-        yield f"the model is told, as the fragment {name}: {json.dumps(text, ensure_ascii=False)}"
+        yield f"the model is told, as the fragment {name}: {as_text(text)}"
+
+
+def _notified(config: Config) -> Iterator[str]:
+    notify = config.notify
+    if notify.command:
+        command = " ".join(map(shlex.quote, notify.command))
+        yield f"when a call waits for a person, this runs with all rights of this program: {command}"
+    if notify.webhook:
+        yield f"when a call waits for a person, {notify.webhook} is told"
+    if notify.arguments:
+        yield "whoever is told of a call that waits is told its arguments, too"
 
 
 def _defaults(config: Config) -> Iterator[str]:
@@ -107,7 +164,7 @@ def _rule(rule: RuleConfig) -> str:
     if rule.when is not None:
         parts.append(f"when {rule.when.model_dump_json(exclude_unset=True)}")
     if rule.reason:
-        parts.append(f"(it says: {json.dumps(rule.reason, ensure_ascii=False)})")
+        parts.append(f"(it says: {as_text(rule.reason)})")
     return " ".join(parts)
 
 
@@ -125,7 +182,7 @@ def _host_code(config: Config, lock: Lock) -> Iterator[str]:
             source = f"{locked.distribution} {locked.version}"
             yield f"extension {name} ({source}) runs in the host, not confined, with all rights of this program"
         if settings := config.extensions.settings.get(name):
-            yield f"  its settings: {json.dumps(settings, ensure_ascii=False, default=str)}"
+            yield f"  its settings: {as_text(settings)}"
     if config.extensions.signoff:
         yield f"people are asked over the sign-off channel {config.extensions.signoff} of an extension"
     for name in config.extensions.pydantic_plugins:
@@ -143,8 +200,9 @@ def _pack(name: str, pack: PackConfig, locked: LockedPack | None, manifest: Mani
     for secret, reference in sorted(pack.secrets.items()):
         yield f"  gets {reference} as its secret {secret}"
     for setting, value in sorted(pack.settings.items()):
-        shown = json.dumps(value, ensure_ascii=False, default=str)
         moves = "" if manifest is not None else "; a host in it takes the place of the pack's own"
-        yield f"  setting {setting} = {shown}{moves}"
+        yield f"  setting {setting} = {as_text(value)}{moves}"
+    for what, text in sorted(pack.describe.items()):
+        yield f"  the model reads of {what}: {as_text(text)}"
     if pack.accept_read:
         yield f"  counts as reading, although that cannot be verified: {', '.join(pack.accept_read)}"

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remit.deployment.config import PackConfig, is_reference
+from remit.deployment.closed import is_reference
+from remit.deployment.config import PackConfig
 from remit.deployment.edit import Key
 from remit.deployment.load import nearest
 from remit.errors import DeploymentError, UsageError

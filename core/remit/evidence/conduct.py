@@ -64,7 +64,7 @@ class Conduct:
             self._asked[str(body.get("nonce"))] = body
         elif row.event == "signoff.answered":
             self._answered[str(body.get("nonce"))] = body
-        elif body.get("for") in ("session", "standing"):
+        elif body.get("for") in ("session", "standing") or (body.get("for") == "begun" and self._begun(row)):
             self._granted[call] = True
 
     def _started(self, row: Row, body: Mapping[str, Any]) -> None:
@@ -124,8 +124,18 @@ class Conduct:
 
     def _granted_before(self, row: Row) -> bool:
         query = (
-            "SELECT 1 FROM records WHERE session = ? AND call = ? AND call <> '' AND event = 'signoff.reused'"
-            " AND seq < ? AND json_extract(body, '$.for') IN ('session', 'standing')"
+            "SELECT max(json_extract(body, '$.for') = 'begun') FROM records WHERE session = ? AND call = ?"
+            " AND call <> '' AND event = 'signoff.reused' AND seq < ?"
+            " AND json_extract(body, '$.for') IN ('session', 'standing', 'begun')"
+        )
+        found = self._log.one(query, row.session, row.call, row.seq)
+        return found is not None and found[0] is not None and (not found[0] or self._begun(row))
+
+    def _begun(self, row: Row) -> bool:
+        """Tell whether the same call ran before, as one does that waits for something in it and is gone on with."""
+        query = (
+            "SELECT 1 FROM records WHERE session = ? AND call = ? AND call <> '' AND event = 'call.started'"
+            " AND seq < ? LIMIT 1"
         )
         return self._log.one(query, row.session, row.call, row.seq) is not None
 
