@@ -16,6 +16,7 @@ import pytest
 
 from remit import testing
 from remit.testing import TriedPack
+from remit_sandbox.probe import probe
 
 PROJECT = Path(__file__).parents[1]
 HOST = "embeddings.example:80"
@@ -168,6 +169,8 @@ def test_read_only_mode_searches_and_keeps_nothing() -> None:
     with testing.pack(PROJECT, read_only=True) as reading:
         assert reading.value("recall", query="tea") == {"memories": [], "searched": "words"}
         assert reading.value("list") == {"memories": [], "count": 0}
+        if missing := probe().missing:
+            pytest.skip("this machine cannot confine, so nothing keeps a pack from its own folder: " + "; ".join(missing))
         assert reading.call("remember", text="Ada likes tea.").status == "failed"
 
 
