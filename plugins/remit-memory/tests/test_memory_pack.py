@@ -170,7 +170,7 @@ def test_read_only_mode_searches_and_keeps_nothing() -> None:
         assert reading.value("recall", query="tea") == {"memories": [], "searched": "words"}
         assert reading.value("list") == {"memories": [], "count": 0}
         if missing := probe().missing:
-            pytest.skip("this machine cannot confine, so nothing keeps a pack from its own folder: " + "; ".join(missing))
+            pytest.skip("this machine cannot confine: " + "; ".join(missing))
         assert reading.call("remember", text="Ada likes tea.").status == "failed"
 
 
