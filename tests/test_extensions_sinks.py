@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from remit.extensions.sinks import Delivery, Outlet
+from remit.extensions.sinks import Delivery, Outlet, _Worker
 from remit.extensions.values import Fault, Item
 from remit.state.store import State
 
@@ -74,6 +74,28 @@ def test_two_processes_hand_each_record_over_once(tmp_path: Path) -> None:
             (one, two)[number % 2].append(f"event {number}")
         last = two.append("last")
     assert sink.seen == list(range(1, last + 1))
+
+
+def test_what_is_written_just_before_the_end_is_handed_over() -> None:
+    done: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        done.append("work")
+        begun.set()
+        go_on.wait(20)
+
+    worker = _Worker(work)
+    worker.wake()
+    assert begun.wait(20)
+    worker.wake()  # a record of which the work that goes on saw nothing
+    ending = threading.Thread(target=worker.finish, args=(20.0,))
+    ending.start()
+    while not worker._over:
+        ending.join(0.001)
+    go_on.set()
+    ending.join(20)
+    assert done == ["work", "work"] and not worker._thread.is_alive()
 
 
 def test_a_slow_sink_holds_nothing_up(tmp_path: Path) -> None:

@@ -157,9 +157,11 @@ class _Worker:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        while not self._over:
+        over = False
+        while not over:
             self._woken.wait()
             self._woken.clear()
+            over = self._over  # looked at before the work: what came just before the end is worked on, too
             self._work()
 
 
