@@ -28,7 +28,7 @@ _YEAR = r"(?P<{0}>[12][0-9]{{3}})"
 
 _FIGURES = (
     rf"\b{_YEAR.format('iso_year')}[-/.](?P<iso_month>[01]?[0-9])[-/.](?P<iso_day>[0-3]?[0-9])(?![0-9])"
-    rf"|\b(?P<first>[0-3]?[0-9])[./](?P<second>[0-3]?[0-9])[./]{_YEAR.format('last_year')}\b"
+    rf"|\b(?P<first>[0-3]?[0-9])(?P<between>[./])(?P<second>[0-3]?[0-9])[./]{_YEAR.format('last_year')}\b"
 )
 
 IN_FIGURES = re.compile(_FIGURES, re.ASCII)
@@ -40,13 +40,21 @@ DATES = re.compile(
     rf"|\b{_DAY.format('before')}\s+(?:of\s+)?(?P<name_month>{_MONTH})\b\.?(?:,?\s+{_YEAR.format('before_year')})?",
     re.IGNORECASE | re.ASCII,
 )
-"""Every form that is understood. A form with the month in the middle or at the start gives both readings."""
+"""Every form that is understood. With slashes, the month stands in the middle or at the start: both are readings."""
 
 
 def dates(text: str) -> Iterator[Date]:
     """Yield every reading of every date in `text`, each as (year or None, month, day)."""
     for match in DATES.finditer(text):
         yield from readings(match)
+
+
+def certain_dates(text: str) -> Iterator[Date]:
+    """Yield the dates in `text` that can be read in one way only: `3/4/2026` is a day in March, or one in April."""
+    for match in DATES.finditer(text):
+        found = set(readings(match))
+        if len(found) == 1:
+            yield from found
 
 
 def readings(match: re.Match[str]) -> Iterator[Date]:
@@ -56,7 +64,9 @@ def readings(match: re.Match[str]) -> Iterator[Date]:
         found = [(part["iso_year"], int(part["iso_month"]), int(part["iso_day"]))]
     elif part["last_year"]:
         one, other = int(part["first"]), int(part["second"])
-        found = [(part["last_year"], one, other), (part["last_year"], other, one)]
+        found = [(part["last_year"], other, one)]
+        if part["between"] == "/":
+            found.append((part["last_year"], one, other))
     elif part["month_name"]:
         found = [(part["after_year"], _number(part["month_name"]), int(part["after"]))]
     else:

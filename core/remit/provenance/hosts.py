@@ -11,6 +11,17 @@ from remit_sandbox.broker.hosts import BadHost, normalise_host
 _WEB = {"https": 443, "http": 80, "wss": 443, "ws": 80}
 """Schemes that a host alone names, with their usual port."""
 
+_FILE_ENDINGS = frozenset(
+    (
+        *("md", "sh", "py", "rs", "pl", "pm", "ps", "cc", "mm", "so", "tf", "ml", "mk", "ai", "zip", "mov", "app"),
+        *("pub", "java", "dot", "map", "cab", "mobi"),
+    )
+)
+"""Endings of file names that are top-level domains, too: anybody may own `readme.md` (IANA root zone, 2026)."""
+
+_SCHEME = re.compile(r"\A[a-zA-Z][a-zA-Z0-9+.-]*://")
+_RUN_ON = re.compile(r"\.(?=[^\W\d_])")
+
 _ENCODED = re.compile("%(?:2e|2f|5c|25)", re.IGNORECASE)
 
 
@@ -23,6 +34,7 @@ class Place:
         port: as written, None for the usual one.
         path: segments of the path, decoded; empty for the host itself.
         query: what follows `?`.
+        fragment: what follows `#`; no server sees it, but a page may.
         scheme: empty where none is written and for the web's own, which a host alone names.
     """
 
@@ -31,6 +43,12 @@ class Place:
     path: tuple[str, ...]
     query: str
     scheme: str = ""
+    fragment: str = ""
+
+    @property
+    def leads_on(self) -> bool:
+        """Tell whether it is more than a host: a file or a version can look like a host, but not like this."""
+        return bool(self.path or self.query or self.fragment or self.port or self.scheme)
 
     def lies_within(self, named: Place) -> bool:
         """Tell whether this place is `named` or lies below it: a host names all of its pages."""
@@ -68,7 +86,32 @@ def place_of(text: str) -> Place | None:
         path=path,
         query=parts.query,
         scheme="" if parts.scheme in _WEB else parts.scheme,
+        fragment=parts.fragment,
     )
+
+
+def host_meant(text: str) -> str:
+    """Return the link or host that somebody means who writes `text`, empty where it may well be something else.
+
+    A scheme or `www.` makes it a host, and so does a port or path for an address in figures, which alone could be a
+    version. Without them an ending that files have, too, makes it a file, and a capital after a dot begins a sentence:
+    `see acme.example.Then go` has `acme.example`, `the page.It is` has none.
+    """
+    rest = _SCHEME.sub("", text)
+    scheme, name = text[: len(text) - len(rest)], re.split(r"[:/?#]", rest, maxsplit=1)[0]
+    cut = next((dot.start() for dot in _RUN_ON.finditer(name) if _begins_sentence(name, dot.start())), None)
+    if cut is not None and not (scheme and name != rest):
+        name = rest = name[:cut]
+    if scheme or name.lower().startswith(("www.", "[")):
+        return scheme + rest
+    ending = name.rpartition(".")[2]
+    if ending == name or ending.lower() in _FILE_ENDINGS or (ending.isdigit() and rest == name):
+        return ""
+    return rest
+
+
+def _begins_sentence(name: str, dot: int) -> bool:
+    return name[dot - 1].islower() and name[dot + 1].isupper()
 
 
 def _may_climb(segment: str) -> bool:

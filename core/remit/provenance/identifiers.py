@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
+from remit.provenance.check_digits import iban_in, proven
 from remit.provenance.dates import IN_FIGURES, readings
+from remit.provenance.followed import as_followed
 from remit.provenance.hosts import Place, place_of
 
 Kind = Literal["address", "url", "number"]
@@ -24,6 +26,9 @@ LONG_NUMBER = 8
 
 CODE_DIGITS = 6
 """Digits from which letters and digits in one word are a code (a passport, an account, a key)."""
+
+LONG_CODE = 25
+"""Letters from which two digits in one word are enough: no word is like that, an address of a coin is."""
 
 _NO_HOSTS = frozenset(
     (
@@ -38,8 +43,10 @@ _NO_HOSTS = frozenset(
 LONGEST_TOKEN = 2_200
 """Characters of one address, URL or code that are looked at."""
 
-_ANCHORS = tuple(map(re.compile, (r"@(?=\w)", r"://", r"\.(?=[^\W\d_])")))
-"""What an address, a URL or a host has inside; text without it is not looked at again.
+_ANCHORS = tuple(
+    map(re.compile, (r"@(?=[\w[])", r"://", r"\.(?=[^\W\d_])", r"::", r":(?=[0-9a-fA-F]{1,4}:[0-9a-fA-F])"))
+)
+"""What an address, a URL, a host or an IPv6 address has inside; text without it is not looked at again.
 
 Looked for one by one: a pattern that begins with one certain character is many times faster than one that begins
 with a choice or a class.
@@ -51,26 +58,28 @@ _SHAPE = bytes.maketrans(
 """Makes one digit of all digits, and one letter of all letters of a case: what numbers look like can be looked for
 by patterns that begin with one certain character."""
 
-_SHAPE_ANCHORS = tuple(map(re.compile, (rb"0\.0{1,3}\.0{1,3}\.0", rb"0(?=[Aa0]{3})")))
+_SHAPE_ANCHORS = tuple(map(re.compile, (rb"0\.0{1,3}\.0{1,3}\.0", rb"0(?=[Aa0]{3})", rb"0(?<=[Aa0]{4})")))
 """What a numeric host and a code have inside, as shapes."""
 
+_SIGNS = re.compile(r"[@.:\[({]")
+_DIGITS = re.compile(rf"\d(?:\D*\d){{{CODE_DIGITS - 1}}}")
+
 _MAY_BE_DATE = re.compile(rb"0[-/.]0?0[-/.]0")
-_MAY_BE_NUMBER = re.compile(rb"0(?:[ ./()-]{0,2}0){7}")
+_MAY_BE_NUMBER = re.compile(rb"0(?:[ ./()_-]{0,2}0){7}")
 _MAY_BE_ACCOUNT = re.compile(rb"AA00")
 
 _BREAKS = " \t\n\r\x0b\x0c<>\"'"
 _BREAK = re.compile(f"[{_BREAKS}]")
 _IN_TOKEN = re.compile(
-    r"(?P<address>[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})"
+    r"(?P<address>[\w.+%-]{1,64}@(?:\[[0-9a-fA-F.:]{2,60}\]|[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}))"
     r"|(?P<url>\b[a-zA-Z][a-zA-Z0-9+.-]{1,15}://\S+)"
     r"|(?P<host>\b(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b(?::\d{1,5})?(?:[/?#]\S*)?)"
     r"|(?P<ip>\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5})?(?:/\S*)?)"
-    r"|(?P<code>\b[A-Za-z0-9]{6,64}\b)"
+    r"|(?P<ipv6>\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?(?:[/?#]\S*)?|(?<![\w:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F.]*)"
+    r"|(?P<code>\b[A-Za-z0-9]{6,}\b)"
 )
 _ACCOUNT = re.compile(r"(?P<account>[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)")
-_NUMBER = re.compile(r"(?P<number>\d(?:[ ./()-]{0,2}\d){7,30})")
-_INVISIBLE = frozenset(map(chr, (0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF)))
-_IDEOGRAPHIC_DOT = re.compile(r"\u3002(?<=[A-Za-z0-9]\u3002)(?=[A-Za-z0-9])")
+_NUMBER = re.compile(r"(?P<number>\d(?:[ ./()_-]{0,2}\d){7,30})")
 _TRAILING = ".,;:!?)]}>'\""
 
 
@@ -91,34 +100,58 @@ class Identifier:
 
 def identifiers(text: str) -> Iterator[Identifier]:
     """Yield each identifier in `text` once; a calendar date is none."""
-    plain = text if text.isascii() else _as_followed(text)
-    shape = _shape(plain)
+    if _is_plain(text):
+        return
+    plain = as_followed(text)
+    shape = shape_of(plain)
     if _MAY_BE_DATE.search(shape) is not None:
         plain = IN_FIGURES.sub(_blanked, plain)
-        shape = _shape(plain)
+        shape = shape_of(plain)
     seen: set[tuple[Kind, str | Place]] = set()
     for match in chain.from_iterable(map(_IN_TOKEN.finditer, _tokens(plain, shape))):
-        yield from _new(match, seen)
+        yield from _new(_READ[match.lastgroup or ""](match[0].rstrip(_TRAILING)), seen)
+    checked = _apart(sorted(proven(plain, shape)))
+    for span in checked:
+        written = plain[span[0] : span[1]]
+        yield from _new(number_of(written), seen)
+    if checked:
+        plain = _without(plain, checked)
+        shape = shape_of(plain)
     strange = not plain.isascii() and any(letter.isdecimal() for letter in set(plain) if not letter.isascii())
     accounts = list(_ACCOUNT.finditer(plain)) if strange or _MAY_BE_ACCOUNT.search(shape) else []
     left = _ACCOUNT.sub(" ", plain) if accounts else plain
     numbers = _NUMBER.finditer(left) if strange or _MAY_BE_NUMBER.search(shape) else ()
-    for match in chain(accounts, numbers):
-        yield from _new(match, seen)
+    for match in accounts:
+        yield from _new(_account(match[0]), seen)
+    for match in numbers:
+        yield from _new(_number(match[0]), seen)
 
 
-def _shape(text: str) -> bytes:
+def _is_plain(text: str) -> bool:
+    """Tell at a glance that a short text, one of thousands in a list, is a word or a small number."""
+    if len(text) >= LONG_CODE or not text.isascii():
+        return False
+    return (len(text) < CODE_DIGITS or _DIGITS.search(text) is None) and _SIGNS.search(text) is None
+
+
+def shape_of(text: str) -> bytes:
     """Return one byte for each character: what kind it is of; `?` for all beyond ASCII, digits of other scripts too."""
     return text.encode("ascii", "replace").translate(_SHAPE)
 
 
-def _as_followed(text: str) -> str:
-    """Return text as whoever follows a link in it takes it: in one form, and without what is invisible."""
-    if not unicodedata.is_normalized("NFKC", text):
-        text = unicodedata.normalize("NFKC", text)
-    if not _INVISIBLE.isdisjoint(text):
-        text = "".join(letter for letter in text if letter not in _INVISIBLE)
-    return _IDEOGRAPHIC_DOT.sub(".", text)
+def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return sorted spans without those that begin inside another: digits of an account may be those of a card."""
+    kept: list[tuple[int, int]] = []
+    for span in spans:
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return text with blanks for what stands at some places."""
+    ends = [0, *(end for _, end in spans)]
+    return " ".join((*(text[end:start] for end, (start, _) in zip(ends, spans, strict=False)), text[ends[-1] :]))
 
 
 def _tokens(text: str, shape: bytes) -> Iterator[str]:
@@ -136,9 +169,7 @@ def _tokens(text: str, shape: bytes) -> Iterator[str]:
         yield text[start:end]
 
 
-def _new(match: re.Match[str], seen: set[tuple[Kind, str | Place]]) -> Iterator[Identifier]:
-    kind = match.lastgroup or ""
-    found = _READ[kind](match[kind].rstrip(_TRAILING))
+def _new(found: Identifier | None, seen: set[tuple[Kind, str | Place]]) -> Iterator[Identifier]:
     if found is not None and (found.kind, found.value) not in seen:
         seen.add((found.kind, found.value))
         yield found
@@ -153,6 +184,11 @@ def identifier(text: str) -> Identifier | None:
     if found.kind == "number":
         return found if found.value == plain_number(stripped) else None
     return found if found.text == unicodedata.normalize("NFKC", stripped) else None
+
+
+def number_of(text: str) -> Identifier:
+    """Return the number or code that `text` is."""
+    return Identifier(kind="number", value=plain_number(text), text=text)
 
 
 def plain_number(text: str) -> str:
@@ -170,6 +206,8 @@ def _blanked(match: re.Match[str]) -> str:
 
 
 def _address(text: str) -> Identifier:
+    if "@[" in text:
+        text += "]"
     return Identifier(kind="address", value=plain_address(text), text=text)
 
 
@@ -186,13 +224,26 @@ def _host(text: str) -> Identifier | None:
 
 def _code(text: str) -> Identifier | None:
     digits = sum(letter.isdigit() for letter in text)
-    long = digits >= LONG_NUMBER or (digits >= CODE_DIGITS and digits < len(text))
-    return Identifier(kind="number", value=plain_number(text), text=text) if long else None
+    mixed = digits < len(text) and digits >= (2 if len(text) >= LONG_CODE else CODE_DIGITS)
+    long = digits >= LONG_NUMBER or mixed
+    return number_of(text) if long else None
+
+
+def _ipv6(text: str) -> Identifier | None:
+    """A bare one is an address only where it is one as a whole: a time of the day has colons, too."""
+    if text.startswith("["):
+        return _url(text) if place_of(text) is not None else None
+    place = place_of(f"[{text}]") if any(map(str.isdigit, text)) else None
+    return None if place is None else Identifier(kind="url", value=place, text=text)
+
+
+def _account(text: str) -> Identifier | None:
+    return _number(iban_in(plain_number(text)) or text)
 
 
 def _number(text: str) -> Identifier | None:
     digits = sum(letter.isdigit() for letter in text)
-    return Identifier(kind="number", value=plain_number(text), text=text) if digits >= LONG_NUMBER else None
+    return number_of(text) if digits >= LONG_NUMBER else None
 
 
 _READ: Mapping[str, Callable[[str], Identifier | None]] = {
@@ -200,7 +251,6 @@ _READ: Mapping[str, Callable[[str], Identifier | None]] = {
     "url": _url,
     "host": _host,
     "ip": _url,
-    "account": _number,
+    "ipv6": _ipv6,
     "code": _code,
-    "number": _number,
 }

@@ -7,17 +7,19 @@ content brings no identifier that the user did not bring. See DESIGN.md section 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from remit.argument_paths import covert
 from remit.provenance.dates import dates
-from remit.provenance.identifiers import Identifier, Kind, identifiers
+from remit.provenance.identifiers import Identifier, Kind
 from remit.provenance.ledger import Ledger
 from remit.provenance.level import Level
+from remit.provenance.outgoing import by_link, labels_of, opaque_in, private_in
+from remit.provenance.phrases import words_in
 from remit.provenance.records import NAMING, Source
+from remit.provenance.values import Value, all_values, certain_together, is_field, pieced, values_of
 from remit.provenance.words import LONGEST
 from remit.skills import Skill
 
@@ -27,9 +29,13 @@ USER = "your own words"
 MODEL = "the model"
 """Origin of a value that neither the user nor a result holds."""
 
+_LINKS = frozenset(
+    ("url", "urls", "uri", "link", "links", "host", "hosts", "hostname", "server", "domain", "site", "website")
+)
+"""Words in the name of an argument without a kind that make it a link: `README.md` is no host because it is a file."""
+
 _SHOWN = 80
 _KINDS: Mapping[Kind, str] = {"address": "a mail address", "url": "a link", "number": "a number"}
-Scalar = str | int | float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,18 +51,6 @@ class Finding:
     settled: bool
     reason: str
     origins: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Value:
-    path: str
-    value: Scalar
-    kind: str
-
-    @cached_property
-    def found(self) -> tuple[Identifier, ...]:
-        """The identifiers in it."""
-        return tuple(identifiers(self.value)) if isinstance(self.value, str) else ()
 
 
 def judge(skill: Skill, arguments: Mapping[str, Any], ledger: Ledger, level: Level) -> Finding:
@@ -75,7 +69,7 @@ def judge(skill: Skill, arguments: Mapping[str, Any], ledger: Ledger, level: Lev
     doubts += _doubts_of_content(content, ledger, level)
     if not targets:
         doubts += _doubts_without_target(skill, content, ledger)
-    origins += [(one.path, _other_origin(one, ledger)) for one in content]
+    origins += [(one.path, USER if ledger.words.name(one.value) else _other_origin(one, ledger)) for one in content]
     if doubts:
         return Finding(settled=False, reason=doubts[0], origins=tuple(origins))
     return Finding(settled=True, reason=_settled(targets), origins=tuple(origins))
@@ -87,50 +81,29 @@ def judge_read(skill: Skill, arguments: Mapping[str, Any], ledger: Ledger, level
     Args:
         skill, arguments, ledger, level: as for `judge`.
     """
-    everything = list(_values("", arguments))
-    outgoing = [one for one in _typed(skill, everything) if one.kind == "url"]
+    everything = values_of(skill, arguments)
+    outgoing = [one for one in everything if one.kind == "url"]
     judged = [(one, _origin(one, ledger, level)) for one in outgoing]
     doubts = [_unnamed(one, ledger) for one, origin in judged if origin is None]
-    if skill.right.get("net") and not outgoing:
-        doubts += _private_parts(everything, ledger)
+    if skill.right.get("net"):
+        doubts += _private_parts([one for one in everything if one.kind != "url"], ledger)
     origins = tuple((one.path, origin or _other_origin(one, ledger)) for one, origin in judged)
     reason = doubts[0] if doubts else "nothing leaves that you did not name"
     return Finding(settled=not doubts, reason=reason, origins=origins)
 
 
-def _split(skill: Skill, arguments: Mapping[str, Any]) -> tuple[list[_Value], list[_Value]]:
-    values = _typed(skill, list(_values("", arguments)))
+def _split(skill: Skill, arguments: Mapping[str, Any]) -> tuple[list[Value], list[Value]]:
+    values = values_of(skill, arguments)
     if not skill.targets:
         return values, []
-    targets = [one for one in values if _top(one.path) in skill.targets]
-    return targets, [one for one in values if _top(one.path) not in skill.targets]
+    return [one for one in values if one.way], [one for one in values if not one.way]
 
 
-def _typed(skill: Skill, values: list[_Value]) -> list[_Value]:
-    return [_Value(path=one.path, value=one.value, kind=skill.targets.get(_top(one.path), "")) for one in values]
-
-
-def _values(path: str, value: Any) -> Iterator[_Value]:
-    """Yield every value that is text or a number; true, false, null and empty text go nowhere."""
-    if isinstance(value, Mapping):
-        for key, below in value.items():
-            yield from _values(f"{path}.{key}" if path else str(key), below)
-    elif isinstance(value, list | tuple):
-        for number, below in enumerate(value):
-            yield from _values(f"{path}[{number}]", below)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
-        yield _Value(path=path, value=value, kind="")
-
-
-def _top(path: str) -> str:
-    return path.split(".", 1)[0].split("[", 1)[0]
-
-
-def _origin(target: _Value, ledger: Ledger, level: Level) -> str | None:
+def _origin(target: Value, ledger: Ledger, level: Level) -> str | None:
     """Return how the user named a target, None when not at all."""
     if _said(target, ledger):
-        return USER
-    found = ledger.records.named(target.value, ledger.words, _top(target.path))
+        return USER if by_link(target.value, ledger) is None else None
+    found = ledger.records.named(target.value, ledger.words, target.field)
     found = found or ledger.records.begun(target.value, ledger.words)
     if found is None or (level == "strict" and found[0].untrusted):
         return None
@@ -138,21 +111,32 @@ def _origin(target: _Value, ledger: Ledger, level: Level) -> str | None:
     return f"{_of(source)}, where you named it by {name}"
 
 
-def _said(target: _Value, ledger: Ledger) -> bool:
-    if target.kind == "url" and isinstance(target.value, str):
-        return ledger.words.name_url(target.value)
-    if target.kind == "id" and not isinstance(target.value, str):
-        return ledger.words.name(str(target.value))
-    return ledger.words.name(target.value)
+def _said(target: Value, ledger: Ledger) -> bool:
+    value, words = target.value, ledger.words
+    if isinstance(value, str) and (target.kind == "url" or _is_link(target)):
+        return words.name_url(value)
+    if not isinstance(value, str) or value.strip().isdigit():
+        which = bool(target.kind) or isinstance(value, str)
+        return words.name_number(target.text.strip(), target.field, which=which)
+    return words.name(value)
 
 
-def _unnamed(target: _Value, ledger: Ledger) -> str:
-    return f"you did not name {_shown(target.path)}; it comes from {_other_origin(target, ledger)}"
+def _is_link(target: Value) -> bool:
+    """Tell whether a target without a kind is a link by its name, and by a sign that links have: others have words."""
+    return not target.kind and not _LINKS.isdisjoint(words_in(target.field)) and not {".", ":"}.isdisjoint(target.text)
 
 
-def _other_origin(one: _Value, ledger: Ledger) -> str:
-    if ledger.words.name(one.value):
-        return USER
+def _unnamed(target: Value, ledger: Ledger) -> str:
+    carried = by_link(target.value, ledger)
+    if isinstance(carried, Source):
+        return f"{target.shown} carries something of {_of(carried)} to a host that you named"
+    if carried is not None:
+        return f"{target.shown} has {carried}"
+    return f"you did not name {target.shown}; it comes from {_other_origin(target, ledger)}"
+
+
+def _other_origin(one: Value, ledger: Ledger) -> str:
+    """Return where a value comes from that the user did not name."""
     sources = [source for found in one.found for source in ledger.sources_of(found)]
     if sources:
         return _of(sources[0])
@@ -165,24 +149,45 @@ def _other_origin(one: _Value, ledger: Ledger) -> str:
     return MODEL if held is None else _of(held)
 
 
-def _doubts_of_content(content: list[_Value], ledger: Ledger, level: Level) -> list[str]:
+def _doubts_of_content(content: Sequence[Value], ledger: Ledger, level: Level) -> list[str]:
     doubts: list[str] = []
     for one in content:
-        for found in one.found:
-            sources = ledger.sources_of(found)
-            trusted = bool(sources) and not any(source.labels for source in sources)
-            if not (trusted or ledger.words.name_identifier(found)):
-                origin = _of(sources[0]) if sources else MODEL
-                what = _KINDS[found.kind]
-                doubts.append(f"{_shown(one.path)} brings {what} that you did not name; it comes from {origin}")
-                break
-        rested = ledger.rests_on(one.value, "untrusted") if level == "strict" and isinstance(one.value, str) else None
+        new = next((found for found in one.found if not _may_be_brought(found, one, ledger)), None)
+        if new is not None:
+            doubts.append(_brings(one.shown, new, ledger))
+        rested = ledger.rests_on(one.text, "untrusted") if level == "strict" else None
         if rested is not None:
-            doubts.append(f"{_shown(one.path)} repeats text of {_of(rested)}, which strangers may have written")
-    return doubts
+            doubts.append(f"{one.shown} repeats text of {_of(rested)}, which strangers may have written")
+    made = None if doubts else next(_new_together(content, ledger), None)
+    return doubts if made is None else [_brings(_tops(content), made, ledger)]
 
 
-def _doubts_without_target(skill: Skill, content: list[_Value], ledger: Ledger) -> list[str]:
+def _may_be_brought(found: Identifier, one: Value, ledger: Ledger) -> bool:
+    """Tell whether the user wrote an identifier or amount, or results brought it that nobody need distrust."""
+    sources = ledger.sources_of(found)
+    if sources and not any(source.labels for source in sources):
+        return True
+    return ledger.words.name_identifier(found) or (not isinstance(one.value, str) and ledger.words.name(one.value))
+
+
+def _new_together(content: Sequence[Value], ledger: Ledger) -> Iterator[Identifier]:
+    """Yield what only several values make together, where it proves itself, or a result has it so."""
+    for found in certain_together(content):
+        if not ledger.words.name_identifier(found):
+            yield found
+    for found in pieced(content):
+        sources = ledger.sources_of(found)
+        if any(source.labels for source in sources) and not ledger.words.name_identifier(found):
+            yield found
+
+
+def _brings(where: str, found: Identifier, ledger: Ledger) -> str:
+    sources = ledger.sources_of(found)
+    origin = _of(sources[0]) if sources else MODEL
+    return f"{where} brings {_KINDS[found.kind]} that you did not name; it comes from {origin}"
+
+
+def _doubts_without_target(skill: Skill, content: Sequence[Value], ledger: Ledger) -> list[str]:
     """A change that lands nowhere in particular is the user's own when they named what it is about."""
     if skill.effect == "external":
         private = _private_parts(content, ledger)
@@ -191,50 +196,48 @@ def _doubts_without_target(skill: Skill, content: list[_Value], ledger: Ledger) 
     for one in content:
         days = list(dates(one.value)) if isinstance(one.value, str) else []
         if days and not ledger.words.name_days(days):
-            return [f"you did not name the day in {_shown(one.path)}"]
+            return [f"you did not name the day in {one.shown}"]
     for one in content:
         rested = ledger.rests_on(one.value, "untrusted") if _is_title(one) and isinstance(one.value, str) else None
         if rested is not None:
-            return [f"{_shown(one.path)} repeats text of {_of(rested)}, which strangers may have written"]
+            return [f"{one.shown} repeats text of {_of(rested)}, which strangers may have written"]
     if not any(ledger.words.name(one.value) for one in content):
         return ["it names no target, and nothing in it is in your words"]
     return []
 
 
-def _is_title(one: _Value) -> bool:
-    return one.path.lower() in NAMING
+def _is_title(one: Value) -> bool:
+    last = one.place[-1]
+    return is_field(last) and str(last).lower() in NAMING
 
 
-def _private_parts(values: list[_Value], ledger: Ledger) -> list[str]:
-    for one in values:
-        if not isinstance(one.value, str):
-            continue
-        rested = ledger.rests_on(one.value, "private")
-        sources = [source for found in one.found for source in ledger.sources_of(found) if "private" in source.labels]
-        source = rested or next(iter(sources), None)
-        if source is not None:
-            return [f"{_shown(one.path)} carries private data of {_of(source)} to where you did not send it"]
-    return []
+def _private_parts(values: Sequence[Value], ledger: Ledger) -> list[str]:
+    found = private_in(values, ledger)
+    if found is not None:
+        one, source = found
+        return [f"{one.shown} carries private data of {_of(source)} to where you did not send it"]
+    opaque = opaque_in(values, ledger)
+    return [] if opaque is None else [f"{opaque.shown} may carry private data in a form that nobody can read"]
 
 
 def carried(arguments: Mapping[str, Any], ledger: Ledger) -> frozenset[str]:
     """Return the labels of what a call's arguments repeat of the session's results: text, or an identifier."""
-    texts = [one for one in _values("", arguments) if isinstance(one.value, str)]
-    rested = [ledger.rests_on(str(one.value), label) for one in texts for label in ("untrusted", "private")]
-    brought = [source for one in texts for found in one.found for source in ledger.sources_of(found)]
-    return frozenset(label for source in (*rested, *brought) if source is not None for label in source.labels)
+    return labels_of(all_values(arguments), ledger)
 
 
-def _settled(targets: list[_Value]) -> str:
+def _settled(targets: Sequence[Value]) -> str:
     if not targets:
         return "you named what it is about, and it goes nowhere else"
-    return f"you named {', '.join(dict.fromkeys(_top(target.path) for target in targets))}"
+    return f"you named {', '.join(dict.fromkeys(target.way or _top(target) for target in targets))}"
 
 
 def _of(source: Source) -> str:
     return f"the result of {source.skill} ({source.call})"
 
 
-def _shown(path: str) -> str:
-    """Return the place of an argument in ASCII, on one line. Values stay out: a reason is kept for ever."""
-    return json.dumps(path)[1:-1][:_SHOWN]
+def _tops(values: Sequence[Value]) -> str:
+    return ", ".join(dict.fromkeys(covert(one.place[:1]) for one in values))[:_SHOWN]
+
+
+def _top(one: Value) -> str:
+    return covert(one.place[:1])

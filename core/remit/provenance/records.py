@@ -15,7 +15,8 @@ from itertools import chain
 from typing import Any
 
 from remit.provenance.identifiers import identifier
-from remit.provenance.words import Words, stem_of, words_of
+from remit.provenance.phrases import words_of
+from remit.provenance.words import Words, stem_of
 
 MOST_RECORDS = 20_000
 """Records that are kept of one session; what comes later names nothing."""
@@ -177,9 +178,18 @@ def _is_of(record: _Record, argument: str, value: Scalar) -> bool:
     """Tell whether a short id may be of the kind that the argument's name asks for."""
     if len(str(value)) >= LONG_ID:
         return True
-    kind = [word.removesuffix("s") for word in words_of(argument).split() if word not in _ANY_ID]
+    kind = _kind_words(argument)
     around = words_of(record.source.skill) + "".join(words_of(key) for key, _ in record.fields)
     return not kind or any(word in around for word in kind)
+
+
+def says_what(argument: str) -> bool:
+    """Tell whether an argument's name says of what it is the id."""
+    return bool(_kind_words(argument))
+
+
+def _kind_words(argument: str) -> list[str]:
+    return [word.removesuffix("s") for word in words_of(argument).split() if word not in _ANY_ID]
 
 
 def _key(value: Scalar) -> str:

@@ -7,11 +7,14 @@ dates, a name word by word. A short value inside another word is no match.
 from __future__ import annotations
 
 import re
-import unicodedata
+from collections.abc import Collection
+from typing import Final
 
-from remit.provenance.dates import DATES, Date, dates, same_day
-from remit.provenance.hosts import Place, place_of
+from remit.provenance.dates import DATES, Date, certain_dates, dates, same_day
+from remit.provenance.hosts import Place, host_meant, place_of
 from remit.provenance.identifiers import Identifier, identifier, identifiers
+from remit.provenance.numbers import QUANTITIES, amount, amounts, announced, counted
+from remit.provenance.phrases import folded, letters_of, phrase_of, phrases_of, words_in
 
 MOST_WORDS = 40
 """Words from which a value is a text rather than a name."""
@@ -22,35 +25,19 @@ LONGEST_HEARD = 100_000
 LONGEST = 2_200
 """Characters from which a value is a text rather than a name or URL."""
 
-_WORD = re.compile(r"[^\W_]+")
-_BLANKS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum()})
-_AMOUNT = re.compile(r"(?<![\w.,])[-+]?\d{1,15}(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
-_ANNOUNCED = re.compile(r"(?:\b(?:id|number|no|nr|item|entry)\.?\s*[:=]?\s*|#\s*)(\d{1,7})\b")
 _EXTENSION = re.compile(r"\.[^\W_]{1,5}\Z")
-_FRACTION = re.compile(r"[-+]?\d{1,15}\.\d*[1-9]\d*|-\d{1,15}")
+_FRACTION = re.compile(r"[-+]?\d{1,15}(?:[.,]\d{1,15})+|-\d{1,15}")
 _TIME = re.compile(
     r"[\sT,]*(?:(?<!\d)\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:\s?[ap]m|Z|[+-]\d{2}:?\d{2})?)?\s*", re.IGNORECASE
 )
 """What may stand beside a date without a word of the user's: the time of day."""
 
-_EXACT = re.compile(r"[/\\*`|<>;&]|(?<!^)@|\.\.|^[~.$-]|~$")
-"""Marks of a value that leads elsewhere than its words say: of a path, a pattern, a list of several."""
+_EXACT = re.compile(
+    r"[/\\*`|<>&\[\]{}()=\x00-\x1f]|;(?=\S)|\?(?=\S)|[$%](?=[\w(])|:(?=[^\s\d])|(?<!^)@|\.\.|^[~.$-]|~$"
+)
+"""Marks of a value that leads elsewhere than its words say: of a path, a pattern, a command, a list of several."""
 
-
-def words_in(text: str) -> list[str]:
-    """Return the words of `text` in one form, in order."""
-    if text.isascii():  # the same, many times faster
-        return text.lower().translate(_BLANKS).split()
-    return _WORD.findall(_plain(text))
-
-
-def words_of(text: str) -> str:
-    """Return the words of `text` in one form, one space around each: ` budget 2024 `."""
-    return " ".join(("", *words_in(text), ""))
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+_QUOTES: Final = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb"
 
 
 def _way(path: str) -> str:
@@ -78,8 +65,10 @@ class Words:
     def __init__(self) -> None:
         self._words = " "
         self._said = ""
+        self._letters = ""
         self._addresses: set[str] = set()
         self._places: list[Place] = []
+        self._bare: set[str] = set()
         self._numbers: set[str] = set()
         self._amounts: set[float] = set()
         self._announced: set[str] = set()
@@ -88,21 +77,30 @@ class Words:
     def hear(self, text: str) -> None:
         """Add what the user said; beyond `LONGEST_HEARD` characters it names nothing."""
         text = text[:LONGEST_HEARD]
-        self._words += words_of(text).lstrip() + "\x00 "  # nothing is named across two messages
-        self._said += _plain(text) + "\x00"
-        self._dates += dates(text)
-        self._amounts |= {float(found.replace(",", "")) for found in _AMOUNT.findall(text)}
-        self._announced |= set(_ANNOUNCED.findall(text.casefold()))
+        self._words += phrases_of(text).lstrip() + "\x00 "  # nothing is named across two messages
+        self._said += folded(text) + "\x00"
+        self._letters += letters_of(text) + "\x00"
+        self._dates += certain_dates(text)
+        self._amounts.update(amounts(text))
+        self._announced |= announced(text)
         for found in identifiers(text):
             if isinstance(found.value, Place):
-                self._places.append(found.value)
+                self._hear_place(found, text)
             else:
                 (self._addresses if found.kind == "address" else self._numbers).add(found.value)
+
+    def _hear_place(self, found: Identifier, text: str) -> None:
+        """A name with a dot in it may be a host, a file, a version or two sentences; as it stands, it is named."""
+        self._bare.add(found.text)
+        meant = host_meant(found.text)
+        place = place_of(meant) if meant and not _inside_path(found.text, text) else None
+        if place is not None:
+            self._places.append(place)
 
     def name(self, value: str | int | float) -> bool:
         """Tell whether the user named `value` as a whole."""
         if not isinstance(value, str):
-            return self._names_number(value)
+            return not isinstance(value, bool) and (float(value) in self._amounts or str(value) in self._announced)
         if len(value) > LONGEST:
             return False
         whole = identifier(value)
@@ -114,8 +112,22 @@ class Words:
         if plain.isdigit():
             return plain in self._announced
         if _FRACTION.fullmatch(plain):
-            return float(plain) in self._amounts
+            return amount(plain) in self._amounts or self._names_exactly(plain)
         return self._names_text(plain)
+
+    def name_number(self, number: str, argument: str, *, which: bool) -> bool:
+        """Tell whether the user named a number as what it is in a call.
+
+        Args:
+            number: as Python writes it.
+            argument: its name.
+            which: it can only say which one; else it may say how much, too.
+        """
+        of = words_in(argument)
+        if number in self._announced or number in self._numbers or counted(number, self._words, of, which=which):
+            return True
+        how_much = not which and (not number.isdigit() or not QUANTITIES.isdisjoint(of))
+        return how_much and float(number) in self._amounts
 
     def _names_dated(self, value: str) -> bool:
         """Every day must be named, and so must what stands around the days, but for the time of day."""
@@ -123,45 +135,66 @@ class Words:
         if not days or not self.name_days(days):
             return self._names_text(value)
         around = [part for part in _around_dates(value) if not _TIME.fullmatch(part)]
-        return self._names_text(value) or all(self.name(part) for part in around)
+        return self._names_text(value) or (len(around) < 2 and all(self.name(part) for part in around))
 
     def _names_text(self, value: str) -> bool:
+        if not words_in(value):
+            return self._names_quoted(value)
         return self._names_exactly(value) if _EXACT.search(_way(value)) else self.name_words(value)
+
+    def _names_quoted(self, value: str) -> bool:
+        """Signs alone stand in every text; who means them as they are puts them between quotes."""
+        marked = re.escape(folded(value.strip()))
+        return bool(value.strip()) and re.search(f"[{_QUOTES}]{marked}[{_QUOTES}]", self._said) is not None
 
     def _names_exactly(self, value: str) -> bool:
         """What is written with marks that lead elsewhere, such as a path, must be written so by the user."""
-        exact = re.escape(_plain(_way(value)))
+        exact = re.escape(folded(_way(value)))
         return re.search(rf"(?<![\w/\\.~@*$-]){exact}(?![\w\\@*~-]|[/.][^\s])", self._said) is not None
 
     def name_identifier(self, found: Identifier) -> bool:
         """Tell whether the user named this identifier."""
         if isinstance(found.value, Place):
-            return self._names_place(found.value)
+            as_it_stands = not found.value.leads_on and found.text in self._bare
+            return as_it_stands or self.named_place(found.value) is not None
         return found.value in (self._addresses if found.kind == "address" else self._numbers)
 
-    def name_days(self, days: list[Date]) -> bool:
+    def name_days(self, days: Collection[Date]) -> bool:
         """Tell whether the user named every one of these days."""
         return all(any(same_day(said, day) for said in self._dates) for day in days)
 
     def name_words(self, value: str) -> bool:
         """Tell whether the words of `value`, one after the other, are among the user's."""
-        words = words_of(value)
+        words = phrase_of(value)
         return len(words) > 1 and words.count(" ") <= MOST_WORDS + 1 and words in self._words
+
+    def name_letters(self, letters: str) -> bool:
+        """Tell whether the user wrote these letters and digits, with whatever between them."""
+        return letters in self._letters
 
     def name_url(self, value: str) -> bool:
         """Tell whether the user named this URL, or the host or page that it lies below."""
         place = place_of(value)
-        return place is not None and self._names_place(place)
+        return place is not None and self.named_place(place) is not None
 
-    def _names_place(self, place: Place) -> bool:
-        """A host is also named where the next word hangs on it, as in `see acme.example.Then ...`."""
-        if any(place.lies_within(named) for named in self._places):
-            return True
-        return not (place.path or place.query or place.port) and words_of(place.host) in self._words
-
-    def _names_number(self, value: int | float) -> bool:
-        return not isinstance(value, bool) and (float(value) in self._amounts or str(value) in self._announced)
+    def named_place(self, place: Place) -> Place | None:
+        """Return what the user named that `place` is or lies below, the nearest of several; None for nothing."""
+        above = [named for named in self._places if place.lies_within(named)]
+        return max(above, key=lambda named: (named == place, len(named.path)), default=None)
 
     def _names_file(self, value: str, whole: Identifier) -> bool:
-        """`notes.md` may be a file, and could be a host; the user's own `notes.md` is the same either way."""
-        return isinstance(whole.value, Place) and not whole.value.path and self.name_words(value)
+        """`notes.md` may be a file, and could be a host: its words name it where its ending stands there, too."""
+        if not isinstance(whole.value, Place) or whole.value.leads_on or not self.name_words(value):
+            return False
+        last = words_in(stem_of(value))[-1:] or [""]
+        return f"{last[0]}{value[len(stem_of(value)) :].casefold()}" in self._said
+
+
+def _inside_path(name: str, text: str) -> bool:
+    """Tell whether a name with a dot stands in `text` only after the mark of a path: `docs/README.md`."""
+    at = text.find(name)
+    while "://" not in name and at > 0 and text[at - 1] in "/\\~":
+        before, at = at, text.find(name, at + 1)
+        if at < 0:
+            return before > 0
+    return False
