@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from remit.deployment.changes import compare
 from remit.deployment.config import Config
 from remit.deployment.deployment import Deployment
 from remit.deployment.init import init
@@ -17,28 +19,32 @@ from remit.deployment.keeping import CellsConfig
 from remit.deployment.layers import combine, load_managed
 from remit.deployment.trust import trust
 from remit.errors import DeploymentError, UsageError
+from remit.packs.lock import Lock
 from remit.policy.config import DefaultsConfig
+from remit.policy.decide import approvers, decide
 from remit.policy.grants import ENABLES_LESS
+from remit.policy.rules import Rules, Scene
+from remit.provenance.ledger import Ledger
 from remit.provenance.level import SETTLES_LESS
-from remit.values import IMPACTS, VERDICTS
+from remit.skills import Skill
+from remit.values import IMPACTS, VERDICTS, Effect
 
 VERDICT = st.sampled_from(VERDICTS)
-DEFAULTS = st.fixed_dictionaries(
-    {},
-    optional={
-        "read": VERDICT,
-        "write": VERDICT,
-        "external": VERDICT,
-        "unattended": st.sampled_from(["park", "deny"]),
-        "enforcement": st.sampled_from(["kernel", "available"]),
-        "allow_yes": st.booleans(),
-        "allow_rules": st.booleans(),
-        "provenance": st.sampled_from(SETTLES_LESS),
-        "check_egress": st.booleans(),
-        "two_person": st.lists(st.sampled_from(IMPACTS), unique=True),
-        "session_grants": st.sampled_from(ENABLES_LESS),
-    },
-)
+DEFAULTS_KEYS: dict[str, Any] = {
+    "read": VERDICT,
+    "write": VERDICT,
+    "external": VERDICT,
+    "unattended": st.sampled_from(["park", "deny"]),
+    "enforcement": st.sampled_from(["kernel", "available"]),
+    "allow_yes": st.booleans(),
+    "allow_rules": st.booleans(),
+    "provenance": st.sampled_from(SETTLES_LESS),
+    "check_egress": st.booleans(),
+    "two_person": st.lists(st.sampled_from(IMPACTS), unique=True),
+    "session_grants": st.sampled_from(ENABLES_LESS),
+    "max_depth": st.integers(1, 10),
+}
+DEFAULTS = st.fixed_dictionaries({}, optional=DEFAULTS_KEYS)
 NAMES = st.lists(st.sampled_from(["a", "b", "c"]), unique=True)
 PACK = st.fixed_dictionaries(
     {},
@@ -123,6 +129,77 @@ def test_the_flags_of_a_run_only_tighten_defaults(own_table: Any, flags: Any) ->
     assert own.defaults.unattended == "park" or both.defaults.unattended == "deny"
 
 
+def _heard(said: str) -> Ledger:
+    ledger = Ledger()
+    ledger.hear(said)
+    return ledger
+
+
+EFFECTS: tuple[Effect, ...] = ("read", "write", "external")
+SEND = Skill(pack="m", name="send", description="", schema={"type": "object"}, targets={"to": "url"})
+SKILLS = [replace(SEND, effect=effect, impact=frozenset(impact)) for effect in EFFECTS for impact in ((), ("money",))]
+HEARD = (None, _heard("Look at https://docs.example/a"), _heard("Hello"))
+
+
+def verdicts(defaults: DefaultsConfig, effects: Collection[str]) -> list[int]:
+    """Return how strict every kind of call is with these defaults, and how many people it then needs."""
+    rules = Rules.load((), defaults, skills={})
+    found = []
+    for skill in SKILLS:
+        if skill.effect in effects:
+            for scene in (Scene(), Scene(yes_to_writes=True)):
+                for ledger in HEARD:
+                    decided = decide(skill, {"to": "https://docs.example/a"}, rules, scene, ledger)
+                    found += [VERDICTS.index(decided.verdict), approvers(skill, rules)]
+    return found
+
+
+def all_at_least(both: list[int], one: list[int]) -> bool:
+    return all(combined >= alone for combined, alone in zip(both, one, strict=True))
+
+
+@given(DEFAULTS, DEFAULTS)
+@example({"write": "ask"}, {"provenance": "targets"})
+@example({"write": "ask"}, {"allow_yes": True})
+@example({"read": "ask"}, {"check_egress": True})
+@example({"external": "ask", "provenance": "strict"}, {"provenance": "targets"})
+@example({"write": "ask"}, {"provenance": "targets", "external": "ask"})
+def test_no_verdict_is_laxer_than_either_layer_alone(upper_table: Any, lower_table: Any) -> None:
+    assert set(DEFAULTS_KEYS) == set(DefaultsConfig.model_fields), "every key is tried"
+    upper, lower = config(defaults=upper_table), config(defaults=lower_table)
+    both = combine(upper, lower).config.defaults
+    said = [effect for effect in EFFECTS if effect in upper.defaults.model_fields_set]
+    assert all_at_least(verdicts(both, said), verdicts(upper.defaults, said))
+    assert all_at_least(verdicts(both, EFFECTS), verdicts(lower.defaults, EFFECTS))
+    assert "max_depth" not in upper_table or both.max_depth <= upper.defaults.max_depth
+    assert both.max_depth <= lower.defaults.max_depth
+    flagged = combine(None, lower, {"defaults": upper_table}).config.defaults
+    assert all_at_least(verdicts(flagged, EFFECTS), verdicts(lower.defaults, EFFECTS))
+
+
+def test_the_managed_file_may_let_a_deployment_settle_its_questions() -> None:
+    own = config(defaults={"provenance": "targets", "allow_yes": True})
+    asks = config(defaults={"write": "ask"})
+    assert verdicts(combine(asks, own).config.defaults, ["write"]) == verdicts(asks.defaults, ["write"])
+    assert [note.split()[0] for note in combine(asks, own).notes] == ["defaults.allow_yes", "defaults.provenance"]
+    assert combine(asks, own).config.defaults.egress, "what it asks about is asked about still"
+    permits = config(defaults={"write": "ask", "provenance": "targets", "allow_yes": True})
+    found = combine(permits, own)
+    assert (found.config.defaults.provenance, found.config.defaults.allow_yes, found.notes) == ("targets", True, ())
+    silent = combine(config(defaults={"read": "ask"}), own).config.defaults
+    assert (silent.provenance, silent.allow_yes) == ("targets", True), "it asks about no change"
+
+
+@given(DEFAULTS, DEFAULTS)
+@example({"read": "ask"}, {"read": "ask", "check_egress": True})
+@example({"read": "ask"}, {"read": "ask", "provenance": "targets"})
+def test_a_step_that_makes_any_call_laxer_is_never_ranked_as_narrower(old_table: Any, new_table: Any) -> None:
+    old, new = config(defaults=old_table), config(defaults=new_table)
+    rank = compare(old, Lock(), new, Lock()).rank
+    if not all_at_least(verdicts(new.defaults, EFFECTS), verdicts(old.defaults, EFFECTS)):
+        assert rank in ("widens", "unranked")
+
+
 def test_allow_rules_of_a_lower_layer_need_the_upper_ones_word() -> None:
     own = config(rule=[{"id": "yes", "verdict": "allow"}, {"id": "no", "verdict": "deny"}])
     silent = combine(config(), own)
@@ -172,7 +249,7 @@ def test_a_managed_file_is_optional_and_read_like_any_other(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("upper", "lower", "holds"),
     [
-        ({}, {}, (32, 2048)),
+        ({}, {}, (128, 2048)),
         ({}, {"most": 200, "memory_mb": 4096}, (200, 4096)),
         ({"most": 50}, {"most": 200, "memory_mb": 4096}, (50, 4096)),
         ({"most": 50, "memory_mb": 512}, {"most": 8}, (8, 512)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from remit.policy.places import (
     split_pattern,
     url_host,
 )
+from remit.policy.walk import _is_procfs
 
 
 @pytest.mark.parametrize(
@@ -140,3 +143,78 @@ def test_folders_of_rules_start_from_the_deployment(tmp_path: Path) -> None:
     for pattern in ("docs", "${nowhere}/a", "${workspace}/*.txt"):
         with pytest.raises(ValueError):
             expand(pattern, folder=None, anchors=anchors)
+    with pytest.raises(ValueError, match="nobody can tell where"):
+        expand("//proc/self/cwd", folder=None, anchors={})
+
+
+SHIFTING = (
+    "//proc/self/cwd/x",
+    "/proc//self/../self/cwd/x",
+    "/tmp/../proc/self/cwd/x",
+    "../../../../../../../../../../../../proc/self/cwd/x",
+    "/proc/thread-self/root/etc/passwd",
+    "/proc/1/root/etc/passwd",
+    "/proc/self/fd/0",
+    "/dev/stdin",
+    "/dev/./fd/3",
+    "/dev/fd/../null",
+    "loop",
+)
+
+
+@pytest.mark.parametrize("text", SHIFTING)
+def test_a_path_that_each_process_reads_in_its_own_way_is_not_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert real_path(text, base=str(tmp_path)) is None
+    link = tmp_path / "link"
+    link.symlink_to(text)
+    assert real_path("link", base=str(tmp_path)) is None
+    assert real_path(f"./{link.name}/../{link.name}/y", base=str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("text", ["//etc", "/./etc//", "/etc/../etc", "/dev/null", "/nosuch/../etc", f"/{'a' * 300}/x"])
+def test_other_ways_to_write_a_path_are_read(text: str) -> None:
+    assert real_path(text, base=None) == str(Path(text.replace("//", "/")).resolve())
+
+
+def test_a_folder_of_processes_is_known_wherever_it_is_mounted(tmp_path: Path) -> None:
+    if not Path("/proc/self/mountinfo").exists():
+        pytest.skip("there is no /proc here")
+    assert _is_procfs(os.stat("/proc/self/").st_dev) and not _is_procfs(tmp_path.stat().st_dev)
+
+
+def test_dots_after_a_link_are_not_read_where_text_and_kernel_differ(tmp_path: Path) -> None:
+    inside, deep = tmp_path / "in", tmp_path / "out" / "deep"
+    inside.mkdir()
+    deep.mkdir(parents=True)
+    (inside / "link").symlink_to(deep)
+    assert real_path("link/../x", base=str(inside)) is None, "the kernel comes to out/x, the text to in/x"
+    assert real_path("nolink/../x", base=str(inside)) == f"{inside}/x", "the control"
+    (inside / "same").symlink_to(inside / "folder")
+    assert real_path("same/../x", base=str(inside)) == f"{inside}/x", "both come to the same place"
+
+
+names = st.lists(st.sampled_from(["", ".", "..", "a", "b", "l", "m"]), max_size=7)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="asks /proc where the kernel went")
+@given(names)
+def test_what_is_read_is_where_the_kernel_goes(parts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        (root / "a" / "b").mkdir(parents=True)
+        (root / "b").mkdir()
+        (root / "a" / "l").symlink_to("../b")
+        (root / "l").symlink_to("a/b")
+        (root / "m").symlink_to(root / "a")
+        text = "/".join(("a", *parts))
+        found = real_path(text, base=str(root))
+        opened = os.open(root, os.O_PATH)
+        try:
+            there = os.open(text, os.O_PATH, dir_fd=opened)
+            assert found in (None, os.readlink(f"/proc/self/fd/{there}"))
+            os.close(there)
+        except (FileNotFoundError, NotADirectoryError):
+            assert found is None or os.path.normpath(found) == found
+        finally:
+            os.close(opened)

@@ -81,7 +81,8 @@ class Skill:
         right: permission ∩ grant ∩ mode, in the same words.
         idempotent: may be retried.
         cache: seconds that an `ok` result may be reused; 0 for never.
-        targets: argument to kind (`address`, `path`, `url`).
+        targets: argument, or way into one (`files[].path`, see `remit.argument_paths`), to kind (`address`, `path`,
+            `url`).
         labels: labels of every result; `untrusted` unless the deployer says otherwise.
         keep: fields of the result that the model reads; empty for all.
         secret_arguments: arguments that are never written to a record.

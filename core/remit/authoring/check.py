@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from remit.authoring.check_project import check_manifest, check_project, check_requirements, read_it
 from remit.authoring.check_rights import check_rights
 from remit.authoring.check_running import Examples, check_import, stage
+from remit.authoring.check_targets import check_targets
 from remit.authoring.check_words import check_words, place
 from remit.authoring.findings import Finding, Report, ordered
 from remit.authoring.source_facts import Source
@@ -127,6 +128,7 @@ class _Check:
                 self._error("skill-refused", one.refused, skill=name, file=file, line=line)
             else:
                 self._add(check_words(name, one, node, file=file, line=line))
+                self._add(check_targets(name, one, manifest.skills[name].targets, file=file, line=line))
         return True
 
     def _run(self, sandbox: Sandbox, network: list[NetworkEvent], workspace: str | Path | None, examples: bool) -> int:

@@ -30,6 +30,7 @@ CODES: Mapping[str, str] = {
     "argument-untyped": "any value is passed on to the handler",
     "argument-unknown": "the docstring describes an argument that there is not",
     "argument-required": "an argument that may be null has to be given",
+    "target-undeclared": "a place inside an argument is no target, so that rules and labels do not see it",
     "result-undocumented": "a model does not learn what comes back",
     "permission-unused": "it asks for a right that nothing needs",
     "permission-missing": "it needs a right that it does not ask for",

@@ -9,7 +9,9 @@ from remit.deployment.audit_agents import above
 from remit.deployment.deployment import Deployment
 from remit.policy.decide import decide
 from remit.policy.rules import Rule, Rules, Scene
+from remit.policy.switched import SOURCE as SWITCHED_OFF
 from remit.skills import READ_RESULT, Skill
+from remit.state.switches import Switches
 from remit.values import Effect, Verdict
 from remit_sandbox.values import Enforced
 
@@ -112,6 +114,8 @@ def _row(skill: Skill, deployment: Deployment, held: Mapping[str, str], scene: S
 
 def _verdict(skill: Skill, deployment: Deployment, scene: Scene) -> tuple[Verdict, str]:
     """Return the verdict of a call that only rules without conditions speak about, and where it comes from."""
+    if Switches(deployment.state_folder).off(skill.pack, skill.name) is not None:
+        return "deny", SWITCHED_OFF
     if skill.full == READ_RESULT:
         return "allow", "host skill"
     always = tuple(rule for rule in deployment.rules.about(skill) if _unconditional(rule, scene))

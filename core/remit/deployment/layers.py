@@ -98,7 +98,7 @@ def stricter_defaults(upper: DefaultsConfig, lower: DefaultsConfig) -> DefaultsC
     if "enforcement" in said and upper.enforcement == "kernel":
         chosen["enforcement"] = "kernel"
     for key in ("allow_yes", "allow_rules"):
-        if key in said and not getattr(upper, key):
+        if (key in said or key in asked_by(upper)) and not getattr(upper, key):
             chosen[key] = False
     if "max_depth" in said:
         chosen["max_depth"] = min(upper.max_depth, lower.max_depth)
@@ -106,11 +106,17 @@ def stricter_defaults(upper: DefaultsConfig, lower: DefaultsConfig) -> DefaultsC
         chosen["two_person"] = tuple(sorted({*upper.two_person, *lower.two_person}))
     if "session_grants" in said:
         chosen["session_grants"] = max(upper.session_grants, lower.session_grants, key=ENABLES_LESS.index)
-    if "provenance" in said:
+    if "provenance" in said or "provenance" in asked_by(upper):
         chosen["provenance"] = max(upper.provenance, lower.provenance, key=SETTLES_LESS.index)
-    if said & {"provenance", "check_egress"}:
+    if "provenance" in chosen or "check_egress" in said:
         chosen["check_egress"] = upper.egress or lower.egress
     return lower.model_copy(update=chosen)
+
+
+def asked_by(upper: DefaultsConfig) -> frozenset[str]:
+    """Return the keys that could settle a question which `upper` wrote: they hold only where it permits them itself."""
+    said = {key for key in ("write", "external") if key in upper.model_fields_set and getattr(upper, key) == "ask"}
+    return frozenset({"provenance"} if said else ()) | frozenset({"allow_yes"} if "write" in said else ())
 
 
 def _canonical_packs(config: Config) -> dict[str, PackConfig]:
@@ -146,7 +152,7 @@ def _under(managed: Config, own: Config) -> Layers:
         config=config,
         upper_grants={name: pack.grant.given() for name, pack in upper.items()},
         upper_agents=managed.agents,
-        notes=notes,
+        notes=(*notes, *_not_held(managed.defaults, own.defaults)),
     )
 
 
@@ -160,6 +166,16 @@ def _rules(managed: Config, own: Config) -> tuple[tuple[RuleConfig, ...], tuple[
     )
     above = tuple(rule.model_copy(update={"id": f"managed.{rule.id}"}) for rule in managed.rules)
     return (*above, *kept), notes
+
+
+def _not_held(managed: DefaultsConfig, own: DefaultsConfig) -> tuple[str, ...]:
+    """Say which keys would settle what the managed file asks, so that nobody looks for them in vain."""
+    both = stricter_defaults(managed, own)
+    return tuple(
+        f"defaults.{key} does not hold: the managed file asks, and permits no {key}"
+        for key in sorted(asked_by(managed) - managed.model_fields_set)
+        if getattr(both, key) != getattr(own, key)
+    )
 
 
 def _packs(upper: Mapping[str, PackConfig], lower: Mapping[str, PackConfig]) -> dict[str, PackConfig]:

@@ -157,15 +157,15 @@ class _Look:
             yield self._here(has[0])
 
     def around(self, row: AuditRow) -> Iterator[Why]:
-        """Yield what decides on a call: verdict, switch, acceptance."""
+        """Yield what decides on a call: switch, verdict, acceptance."""
+        off = self._off()
+        if off is not None:
+            yield Why(what="switch", allows=False, line=off.says())
         rule = row.source.removeprefix("rule ")
         where = self._rule(rule) if row.source.startswith("rule ") else ""
         vary = f"; it may vary by rule {', '.join(row.rules)}" if row.rules else ""
         allows = False if row.verdict == "deny" else None
         yield Why(what="verdict", allows=allows, line=f"a call: {row.verdict} ({row.source}){vary}", where=where)
-        off = self._off()
-        if off is not None:
-            yield Why(what="switch", allows=False, line=off.says())
         acceptance = self.deployment.standing.acceptance
         allowed = acceptance.skills.get(self.skill.full) if acceptance else None
         if allowed is not None:

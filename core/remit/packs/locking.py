@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from remit.argument_paths import may_be_text, schema_at
 from remit.packs.describe import SkillDescription
 from remit.packs.hashes import content_digest, digest_of, hash_files, wheel_tag
 from remit.packs.installed import InstalledPack
@@ -78,8 +79,11 @@ def _about_nothing(table: SkillTable, schema: Mapping[str, Any]) -> str:
     has = schema.get("properties", {})
     for key in ("targets", "secret_arguments", "show"):
         for name in getattr(table, key):
-            if name not in has:
+            if name not in has and not (key == "targets" and schema_at(schema, name) is not None):
                 return (
                     f"its {key} names {name!a}, which is no argument of its handler ({', '.join(has) or 'it has none'})"
                 )
+    for way, kind in table.targets.items():
+        if kind == "path" and not may_be_text(schema, way):
+            return f"its targets say that {way!a} is a path, where no text can stand"
     return ""

@@ -155,7 +155,8 @@ class SkillTable(Table):
         cache: seconds that an `ok` result may be used again; needs effect read and idempotent.
         isolation: how cells are shared; see `remit_sandbox.values.Isolation`.
         returns: labels of its results.
-        targets: argument to the kind of place that it names.
+        targets: argument, or way into one (`files[].path`), to the kind of place that it names; see
+            `remit.argument_paths`.
         show: arguments that a sign-off shows first.
         keep: fields of the result that the model reads.
         secret_arguments: arguments that are never written to a record.

@@ -16,8 +16,10 @@ from remit.packs.arguments import Arguments, Rejected
 from remit.policy.check import nearest
 from remit.policy.decide import decide
 from remit.policy.rules import Rules, Scene
+from remit.policy.switched import decision_when_off
 from remit.provenance.ledger import Ledger
 from remit.skills import Skill
+from remit.state.switches import Switches
 from remit.values import AskedBy, Decision, Verdict
 
 MISSING = "no such skill"
@@ -102,8 +104,14 @@ def read_cases(path: str | Path) -> list[Case]:
     return [_case(number, one, path) for number, one in enumerate(found, 1)]
 
 
-def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
-    """Return the decision on a case; nothing runs.
+def judged(case: Case, skills: Mapping[str, Skill], rules: Rules, switches: Switches | None = None) -> Decision:
+    """Return the decision on a case, as a run would come to it; nothing runs.
+
+    Args:
+        case: the case.
+        skills: full name to skill, of everything that is enabled.
+        rules: of the deployment.
+        switches: what a person switched off; None to leave that aside.
 
     Raises:
         UsageError: there is no such skill, or the arguments do not fit it.
@@ -116,6 +124,9 @@ def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
     checked = Arguments(skill.schema).check(json.dumps(case.arguments))
     if isinstance(checked, Rejected):
         raise UsageError(f"the arguments do not fit {case.skill}: {checked.message}")
+    off = None if switches is None else switches.off(skill.pack, skill.name)
+    if off is not None:
+        return decision_when_off(off)
     scene = Scene(
         interactive=case.interactive,
         agent=case.agent,
@@ -126,10 +137,10 @@ def judged(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Decision:
     return decide(skill, checked.value, rules, scene, _ledger(case))
 
 
-def outcome(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Outcome:
+def outcome(case: Case, skills: Mapping[str, Skill], rules: Rules, switches: Switches | None = None) -> Outcome:
     """Judge a case, and keep what was found beside what is expected; a skill that is not there is a case that fails."""
     try:
-        decision = judged(case, skills, rules)
+        decision = judged(case, skills, rules, switches)
     except UsageError as error:
         verdict = "invalid" if case.skill in skills else MISSING
         return Outcome(case=case, verdict=verdict, source="", reason=error.message)
@@ -137,7 +148,11 @@ def outcome(case: Case, skills: Mapping[str, Skill], rules: Rules) -> Outcome:
 
 
 def _ledger(case: Case) -> Ledger | None:
-    if not (case.said or case.read):
+    """Return what the session has heard and read: nothing where nothing is given, and then nothing is named either.
+
+    A person who calls a skill by hand has no session that was heard.
+    """
+    if case.asked_by == "person" and not (case.said or case.read):
         return None
     ledger = Ledger()
     for text in case.said:

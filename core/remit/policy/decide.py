@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from remit.policy.remedy import READ_ONLY, Step, remedy
+from remit.policy.remedy import PATHS, READ_ONLY, Step, remedy
 from remit.policy.rules import Rules, Scene
+from remit.policy.targets import unclear
 from remit.provenance.judge import Finding, judge, judge_read
 from remit.provenance.ledger import Ledger
 from remit.skills import Skill
@@ -67,6 +68,8 @@ def decide(
         ),
         key=_gravity,
     )
+    if steps[0][0] in ("ask", "ask-apart") or (steps[0][0] == "allow" and skill.effect != "read"):
+        steps = [*_unclear(skill, arguments), *steps]
     verdict, source, reason = steps[0]
     return Decision(
         verdict=verdict,
@@ -117,13 +120,20 @@ def _read_only(skill: Skill, scene: Scene) -> Iterator[Step]:
         yield read_only_step(skill)
 
 
+def _unclear(skill: Skill, arguments: Mapping[str, Any]) -> Iterator[Step]:
+    """Refuse what changes something, or a person would be asked about, where nobody can tell which file it is."""
+    why = unclear(skill, arguments)
+    if why:
+        yield "deny", PATHS, why
+
+
 def _base(skill: Skill, rules: Rules, scene: Scene, allowing: list[str], finding: Finding | None) -> Step:
     if allowing:
         return "allow", f"rule {allowing[0]}", f"rule {allowing[0]} allows it"
     verdict, source = rules.defaults.verdict(skill.effect), f"default {skill.effect}"
     if verdict == "ask" and skill.effect == "write" and scene.yes_to_writes and rules.defaults.allow_yes:
         return "allow", "--yes-to-writes", "writes were agreed to beforehand"
-    if finding is not None and finding.settled and verdict == "ask":
+    if finding is not None and finding.settled and verdict == "ask" and skill.effect != "read":
         return "allow", PROVENANCE, finding.reason
     if finding is not None and not finding.settled:
         if verdict == "ask":

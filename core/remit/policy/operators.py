@@ -23,6 +23,7 @@ from remit.policy.places import (
     split_pattern,
     url_host,
 )
+from remit.policy.shapes import Missing
 
 if TYPE_CHECKING:
     from remit.policy.config import OperatorConfig
@@ -53,6 +54,8 @@ class Condition:
 
     def holds(self, value: Any, base: str | None) -> Truth:
         """Tell whether it holds for `value`; relative paths start from `base`."""
+        if isinstance(value, Missing):
+            return None if value.known else False
         if value is None and self.operator not in ("eq", "in"):
             return self.operator == "each"
         return _OPERATORS[self.operator](value, self.operand, base)

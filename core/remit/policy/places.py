@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
+
+from remit.policy.walk import walk
 
 HostPattern = tuple[str, int | None]
 """A name, which may start with `*.` or be `*`, and a port or None for any."""
@@ -89,7 +90,7 @@ def split_pattern(pattern: str) -> HostPattern:
 
 
 def real_path(text: str, *, base: str | None) -> str | None:
-    """Return the absolute path with every link resolved, or None when that is not clear.
+    """Return the absolute path with every link resolved, or None when that is not clear; see `remit.policy.walk`.
 
     Args:
         text: the argument.
@@ -97,15 +98,10 @@ def real_path(text: str, *, base: str | None) -> str | None:
     """
     if not text or "\0" in text or text.startswith(("~", "file:")) or "://" in text:
         return None
-    if not text.startswith("/") and base is None:
-        return None
-    if f"{PurePosixPath('/', text)}/".startswith(("/proc/", "/dev/fd/", "/dev/std")):
-        return None
-    try:
-        real = str(Path(base or "/", text).resolve())
-    except (OSError, ValueError, RuntimeError):
-        return None
-    return None if f"{real}/".startswith("/proc/") else real
+    if text.startswith("/"):
+        return walk(text)
+    start = None if base is None else walk(base)
+    return None if start is None else walk(text, start=start)
 
 
 def expand(pattern: str, *, folder: str | None, anchors: Mapping[str, str]) -> str:
@@ -129,6 +125,10 @@ def expand(pattern: str, *, folder: str | None, anchors: Mapping[str, str]) -> s
     if "*" in text:
         raise ValueError(f"{pattern!r}: name a folder; a path below it always counts")
     real = real_path(text, base=folder)
+    if real is None and text.startswith("/"):
+        raise ValueError(
+            f"nobody can tell where {pattern!r} leads: write a folder without /proc, /dev and .. after a link"
+        )
     if real is None:
         raise ValueError(
             f"{pattern!r} is no absolute path, and there is no folder to start from;"

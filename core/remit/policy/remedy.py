@@ -17,6 +17,9 @@ THEN = "then: "
 READ_ONLY = "read-only mode"
 """The source of what the mode refuses."""
 
+PATHS = "its paths"
+"""The source of the refusal of a path that nobody can tell the file of: no approval could be bound to it."""
+
 
 def remedy(skill: Skill, steps: Sequence[Step], rules: Rules) -> str:
     """Return the lines or commands that together let the call run, for people; they may be several lines.
@@ -44,10 +47,13 @@ def _is_block(line: str) -> bool:
 
 def _lifting(skill: Skill, against: Sequence[Step], rules: Rules) -> Iterator[str]:
     """Yield what lifts each refusal."""
-    if any(source == READ_ONLY for _, source, _ in against):
+    sources = {source for _, source, _ in against}
+    if READ_ONLY in sources:
         yield "run it without --read-only"
+    if PATHS in sources:
+        yield "name the file by its own path: without /proc, without .. after a link"
     for verdict, source, _ in against:
-        if verdict == "deny" and source != READ_ONLY:
+        if verdict == "deny" and source not in (READ_ONLY, PATHS):
             yield _change(source) if source.startswith("rule ") else _allow(skill, rules)
 
 

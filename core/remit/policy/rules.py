@@ -12,6 +12,7 @@ from remit.policy.check import check_rule, stray_folders
 from remit.policy.operators import Condition, Places, Truth, conjunction, negation, prepare
 from remit.policy.shapes import Missing, argument_value
 from remit.policy.shortlist import Shortlist
+from remit.policy.targets import base_of
 from remit.skills import Skill
 from remit.values import AskedBy, Verdict
 from remit_sandbox.canonical import digest
@@ -61,7 +62,7 @@ class Matcher:
         asked = self.config.asked_by
         if not self.may_mean(skill) or (asked is not None and scene.asked_by not in asked):
             return False
-        base = skill.cell.workspace if skill.cell is not None else None
+        base = base_of(skill)
         return conjunction(
             _holds(conditions, argument_value(skill.schema, arguments, path), base)
             for path, conditions in self.arguments

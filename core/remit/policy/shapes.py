@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from remit.argument_paths import branches, schema_at, split, spread
+
 if TYPE_CHECKING:
     from remit.policy.config import OperatorConfig
 
@@ -22,7 +24,6 @@ _ACCEPTS: Mapping[str, frozenset[str]] = {
     "len": frozenset({"array", "object", "string"}),
 }
 _ALL = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
-_DEEPEST = 32
 
 
 class Missing:
@@ -33,33 +34,79 @@ class Missing:
 
 
 def find_schema(schema: Schema, path: str) -> Schema | None:
-    """Return the schema of an argument (dots lead into objects), or None when there is none."""
-    return _find(schema, schema, path, 0)
+    """Return the schema of what a rule says something about, or None when there is none.
+
+    Dots lead into objects. Where `[]` or `{}` lead to any number of values, it is a list of them.
+    """
+    found = schema_at(schema, path)
+    if found is None or not spread(path) or path in schema.get("properties", {}):
+        return found
+    return {"type": "array", "items": found}
 
 
 def argument_names(schema: Schema) -> tuple[str, ...]:
     """Return the names of a skill's arguments."""
-    return tuple(name for part in _variants(schema, schema, 0) for name in part.get("properties", ()))
+    return tuple(name for part in branches(schema, schema) for name in part.get("properties", ()))
 
 
 def argument_value(schema: Schema, arguments: Mapping[str, Any], path: str) -> Any:
     """Return what the handler will get for an argument: as given, else the schema's default.
 
     An argument that was left out and whose default the schema does not tell gives a `Missing`, and so
-    does a part of one that is no object this time (where a list or a text may stand, too): in doubt.
+    does a part of one that is no object or list this time (where a text may stand, too): in doubt.
+    A path with `[]` or `{}` gives the list of all that stands there, in which some may be `Missing`.
     """
     if path in arguments:
         return arguments[path]
-    name, dot, rest = path.partition(".")
-    part = find_schema(schema, path if not dot else name)
-    if part is None:
-        return Missing(known=False)
-    if not dot:
-        return part["default"] if "default" in part else Missing(known=True)
-    value = arguments[name] if name in arguments else part.get("default", Missing(known=True))
-    if isinstance(value, dict):
-        return argument_value({**part, "$defs": schema.get("$defs", {})}, value, rest)
-    return value if value is None else Missing(known=True)
+    if path in schema.get("properties", {}):
+        return _default(find_schema(schema, path))
+    found = _values(schema, schema, arguments, path)
+    return list(found) if spread(path) else next(found)
+
+
+def _values(root: Schema, part: Schema, value: Any, path: str) -> Iterator[Any]:
+    if not path or isinstance(value, Missing):
+        yield value
+    elif path.startswith("[]"):
+        yield from _each(root, part, value, path[2:].removeprefix("."))
+    elif path == "{}":
+        yield from value if isinstance(value, dict) else _none_or_doubt(value)
+    elif value is None:
+        yield None
+    elif isinstance(value, Mapping):
+        name, rest = split(path, _listed(root, part))
+        inner = _below(root, part, name)
+        given = value[name] if name in value else _default(inner)
+        yield from _values(root, inner or {}, given, rest)
+    else:
+        yield Missing(known=True)
+
+
+def _each(root: Schema, part: Schema, value: Any, rest: str) -> Iterator[Any]:
+    if not isinstance(value, (list, dict)):
+        yield from _none_or_doubt(value)
+        return
+    inner = _below(root, part, "[]") or {}
+    for below in value.values() if isinstance(value, dict) else value:
+        yield from _values(root, inner, below, rest)
+
+
+def _none_or_doubt(value: Any) -> Iterator[Any]:
+    """Nothing stands in what was given as null; in what is neither list nor object nobody knows."""
+    if value is not None:
+        yield Missing(known=True)
+
+
+def _below(root: Schema, part: Schema, step: str) -> Schema | None:
+    return schema_at({**part, "$defs": root.get("$defs", {})}, step)
+
+
+def _listed(root: Schema, part: Schema) -> frozenset[str]:
+    return frozenset(name for one in branches(root, part) for name in one.get("properties", ()))
+
+
+def _default(part: Schema | None) -> Any:
+    return Missing(known=False) if part is None else part.get("default", Missing(known=True))
 
 
 def misfit(schema: Schema, part: Schema, config: OperatorConfig) -> str:
@@ -76,7 +123,7 @@ def _misfit_one(schema: Schema, part: Schema, name: str, operand: Any) -> str:
         return _impossible(schema, part, operand)
     if name == "in":
         return next(filter(None, (_impossible(schema, part, item) for item in operand)), "")
-    fitting = [one for one in _variants(schema, part, 0) if _types(one) & _ACCEPTS[name]]
+    fitting = [one for one in branches(schema, part) if _types(one) & _ACCEPTS[name]]
     if not fitting:
         wanted = " or ".join(sorted(_ACCEPTS[name]))
         return f"{name} needs {wanted}, the argument is {_words(schema, part)}"
@@ -108,48 +155,6 @@ def _impossible(schema: Schema, part: Schema, value: Any) -> str:
     return "" if fits else f"{json.dumps(value, ensure_ascii=False, default=str)} is no value it can have"
 
 
-def _find(root: Schema, part: Schema, path: str, depth: int) -> Schema | None:
-    if depth > _DEEPEST:
-        return None
-    for one in _variants(root, part, depth):
-        properties = one.get("properties", {})
-        if path in properties:
-            return _resolved(root, properties[path])
-        name, dot, rest = path.partition(".")
-        if dot and name in properties:
-            found = _find(root, properties[name], rest, depth + 1)
-            if found is not None:
-                return found
-        extra = one.get("additionalProperties")
-        if depth and not dot and isinstance(extra, Mapping):
-            return extra
-    return None
-
-
-def _resolved(root: Schema, part: Any) -> Schema:
-    if not isinstance(part, Mapping):
-        return {}
-    if "$ref" in part:
-        return {**_target(root, str(part["$ref"])), **{k: v for k, v in part.items() if k != "$ref"}}
-    return part
-
-
-def _target(root: Schema, reference: str) -> Schema:
-    name = reference.removeprefix("#/$defs/")
-    found = root.get("$defs", {}).get(name, {})
-    return found if isinstance(found, Mapping) else {}
-
-
-def _variants(root: Schema, part: Schema, depth: int) -> Iterator[Schema]:
-    part = _resolved(root, part)
-    choices = [one for key in ("anyOf", "oneOf", "allOf") for one in part.get(key, ())]
-    if not choices or "type" in part or "properties" in part:
-        yield part
-    if depth <= _DEEPEST:
-        for one in choices:
-            yield from _variants(root, one, depth + 1)
-
-
 def _types(part: Schema) -> frozenset[str]:
     kind = part.get("type")
     if isinstance(kind, str):
@@ -168,5 +173,5 @@ def _type_of(value: Any) -> str:
 
 
 def _words(root: Schema, part: Schema) -> str:
-    found = {kind for one in _variants(root, part, 0) for kind in _types(one)} - {"null"}
+    found = {kind for one in branches(root, part) for kind in _types(one)} - {"null"}
     return " or ".join(sorted(found)) or "null"
