@@ -169,3 +169,17 @@ def test_cancelling_kills_the_cell_and_is_recorded(rough: Bench) -> None:
 
     asyncio.run(main())
     assert [r.body["status"] for r in rough.state.records(event="call.finished")] == ["cancelled", "ok"]
+
+
+def test_what_a_cell_prints_is_asked_for_only_where_somebody_hears_it(rough: Bench) -> None:
+    for watched in (True, False):
+        rough.events.clear()
+        assert rough.text("hostile.flood", '{"megabytes": 1}', watched=watched).text == "flooded"
+        assert ("output" in {event.kind for event in rough.events}) == watched
+
+
+def test_follow_ups_are_heard_as_the_call_that_asked_for_them(bench: Bench) -> None:
+    for watched in (True, False):
+        bench.events.clear()
+        assert bench.text("good.chain", '{"first": 3}', watched=watched).follow_ups
+        assert {event.call.watched for event in bench.events} == {watched}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from remit.pipeline.touched import Before
 from remit.policy.config import DefaultsConfig
 from remit.provenance.ledger import Ledger
 from remit.state.store import State
@@ -100,6 +104,159 @@ def test_labels_move_with_a_file_and_are_gone_with_it(bench: Bench, tmp_path: Pa
     assert made(bench, "read", path=str(first)).labels == frozenset()
 
 
+def rename(path: str, name: str) -> str:
+    """Give a file or folder another name; the name is no target."""
+    found = Path(path)
+    found.rename(found.with_name(name))
+    return "renamed"
+
+
+def copy(path: str, name: str) -> str:
+    """Copy a file."""
+    found = Path(path)
+    found.with_name(name).write_bytes(found.read_bytes())
+    return "copied"
+
+
+def test_a_function_of_the_program_means_the_files_of_its_own_folder(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made(bench, "write", heard("private"), path="rel", text=SECRET)
+    made(bench, "write", heard("private"), path="plain", text="nothing of that")
+    for path, labels in (("rel", {"private"}), (str(tmp_path / "rel"), {"private"}), ("plain", set())):
+        assert made(bench, "read", path=path).labels == labels, path
+
+
+@pytest.mark.skipif(not Path("/proc/self/root").exists(), reason="there is no /proc here")
+def test_a_way_that_nobody_can_tell_hides_no_label(bench: Bench, tmp_path: Path) -> None:
+    way = f"/proc/self/root{tmp_path}"
+    made(bench, "write", heard("private"), path=str(tmp_path / "a"), text=SECRET)
+    assert made(bench, "read", path=f"{way}/a").labels == {"private"}
+    moving = call("local.move", source=f"{way}/a", destination=str(tmp_path / "b"))
+    assert asyncio.run(bench.pipeline.call(moving)).status == "denied"
+    (tmp_path / "other").write_text("x")
+    (tmp_path / "link").symlink_to(way)
+    assert made(bench, "read", path=str(tmp_path / "link" / "a")).labels == {"private"}
+    assert made(bench, "read", path=str(tmp_path / "other")).labels == frozenset(), "the control"
+
+
+def duplicate(source: str, destination: str) -> str:
+    """Copy a file."""
+    Path(destination).write_bytes(Path(source).read_bytes())
+    return "copied"
+
+
+@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize("targets", [{}, {"source": "path"}, {"destination": "path"}])
+def test_what_a_manifest_leaves_out_drops_no_label(tmp_path: Path, targets: dict[str, str], confined: bool) -> None:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    cell = CellSpec(pack="local", package="x", workspace=str(folder), rights=Rights(write=(f"{folder}/**",)))
+    copying = host_skill(duplicate, effect="write", targets=targets, cell=cell if confined else None)
+    for name in ("a", "plain"):
+        (folder / name).write_text(name)
+    with Bench(tmp_path, WRITE, READ, copying, defaults=ALLOWED) as bench:
+        made(bench, "write", heard("private"), path=str(folder / "a"), text=SECRET)
+        made(bench, "duplicate", source=str(folder / "plain"), destination=str(folder / "c"))
+        if targets or not confined:
+            assert made(bench, "read", path=str(folder / "c")).labels == set(), "the control"
+        made(bench, "duplicate", source=str(folder / "a"), destination=str(folder / "b"))
+        assert made(bench, "read", path=str(folder / "b")).labels == {"private"}
+
+
+def test_one_target_that_can_be_told_hides_no_other(tmp_path: Path) -> None:
+    def merge(first: str, second: str) -> str:
+        """Merge."""
+        return "merged"
+
+    cell = CellSpec(pack="local", package="x", workspace=str(tmp_path), rights=Rights(read=(f"{tmp_path}/**",)))
+    skill = host_skill(merge, targets={"first": "path", "second": "path"}, cell=cell, labels=frozenset())
+    with Bench(tmp_path, WRITE, skill, defaults=ALLOWED) as bench:
+        made(bench, "write", heard("private"), path=str(tmp_path / "a"), text=SECRET)
+        for second, labels in (
+            ("~/a", {"private"}),
+            ("/proc/self/cwd/a", {"private"}),
+            ("", {"private"}),
+            ("c", set()),
+        ):
+            assert made(bench, "merge", first="b", second=second).labels == labels, second
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Iterator[tuple[Bench, Path]]:
+    """A pipeline in which skills name the file that they take, and not the one that they make."""
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    cell = CellSpec(pack="local", package="x", workspace=str(folder), rights=Rights(write=(f"{folder}/**",)))
+    skills = [
+        host_skill(one, effect="write", targets={"path": "path"}, cell=cell) for one in (write, rename, copy, odd)
+    ]
+    with Bench(tmp_path, *skills, READ, defaults=ALLOWED) as made_:
+        yield made_, folder
+
+
+def test_labels_follow_a_file_to_a_name_that_is_no_target(blind: tuple[Bench, Path]) -> None:
+    bench, folder = blind
+    (folder / "old").write_text("older than all")
+    (folder / "in").mkdir()
+    (folder / "in/old").write_text("older than all")
+    made(bench, "write", heard("private"), path=str(folder / "a"), text=SECRET)
+    made(bench, "copy", path=str(folder / "a"), name="b")
+    made(bench, "rename", path=str(folder / "b"), name="c")
+    made(bench, "copy", path=str(folder / "old"), name="plain")
+    found = {name: made(bench, "read", path=str(folder / name)).labels for name in ("a", "c", "plain", "old", "in/old")}
+    assert found == {"a": {"private"}, "c": {"private"}, "plain": set(), "old": set(), "in/old": set()}
+    assert not (folder / "b").exists()
+
+
+def test_labels_follow_what_lies_in_a_folder_to_another_name(blind: tuple[Bench, Path]) -> None:
+    bench, folder = blind
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "x").write_text("x")
+    made(bench, "write", heard("private"), path=str(folder / "one/a"), text=SECRET)
+    made(bench, "rename", path=str(folder / "one"), name="moved")
+    assert made(bench, "read", path=str(folder / "moved/a")).labels == {"private"}
+    made(bench, "rename", path=str(folder / "two"), name="other")
+    assert made(bench, "read", path=str(folder / "other/x")).labels == frozenset(), "the control"
+
+
+def test_as_many_files_are_looked_at_as_a_call_may_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def put(*names: str) -> set[str]:
+        for name in names:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(name)
+        return {str(tmp_path / name) for name in names}
+
+    put("far/x", "near/x", "near/y", "away/x")
+    roots, named = [f"{tmp_path}/near/**", f"{tmp_path}/far/**", f"{tmp_path}/gone/**"], [str(tmp_path / "near/x")]
+    before = Before(roots, named)
+    assert before.touched() == set()
+    (tmp_path / "near/link").symlink_to(tmp_path / "away")
+    new = put("near/x", "near/y", "near/deep/z", "far/new", "away/x")
+    new -= {*named, str(tmp_path / "away/x"), str(tmp_path / "near/deep/z")}
+    new |= {str(tmp_path / "near/link"), str(tmp_path / "near/deep")}
+    assert before.touched() == {*new, str(tmp_path / "near/deep/z")}
+    monkeypatch.setattr("remit.pipeline.touched.MOST", 4)
+    assert before.touched() == {one for one in new if "/near/" in one}
+
+
+def test_what_was_beyond_the_first_look_is_new_only_by_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).write_text("x")
+    time.sleep(0.03)  # files of the last 20 ms count as new
+    monkeypatch.setattr("remit.pipeline.touched.MOST", 2)
+    before = Before([f"{tmp_path}/**"], [])
+    first, second, changed, _ = sorted(tmp_path.iterdir(), key=lambda one: str(one) not in before._files)
+    first.unlink()
+    second.unlink()
+    changed.write_text("y")
+    assert before.touched() == {str(changed)}
+
+
 def test_a_skill_that_names_no_file_may_have_read_all_that_it_can(tmp_path: Path) -> None:
     def count() -> int:
         """Count."""
@@ -177,3 +334,43 @@ def test_what_a_follow_up_call_tells_brings_its_labels(tmp_path: Path, label: st
         with_it, control = made(bench, "first", ask=True), made(bench, "first", ask=False)
         assert SECRET in with_it.text and with_it.labels == {label}
         assert control.labels == frozenset()
+
+
+def test_a_single_file_that_a_skill_may_write_is_looked_at_too(tmp_path: Path) -> None:
+    named, other, fresh = (tmp_path / name for name in ("named", "other", "fresh"))
+    other.write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    before = Before([str(named), str(other), str(fresh), str(tmp_path / "pipe")], [str(named)])
+    assert before.touched() == frozenset()
+    time.sleep(0.03)
+    for file in (named, other, fresh):
+        file.write_text("y")
+    assert before.touched() == {str(other), str(fresh)}
+
+
+def odd(path: str) -> str:
+    """Copy a file to a name that is no text."""
+    Path(path).with_name("\udcff").write_text(Path(path).read_text())
+    return "copied"
+
+
+def test_a_file_name_that_is_no_text_has_labels_like_any_other(blind: tuple[Bench, Path]) -> None:
+    bench, folder = blind
+    made(bench, "write", heard("private"), path=str(folder / "a"), text=SECRET)
+    made(bench, "odd", path=str(folder / "a"))
+    (folder / "a").unlink()
+    labels = bench.state.labels_of_files
+    assert labels([str(folder / "\udcff")]) == labels([str(folder)]) == {"private"}
+    assert labels([str(folder / "\udcfe")]) == frozenset(), "the control"
+    (folder / "\udcff").unlink()
+    assert labels([str(folder / "\udcff")]) == frozenset()
+
+
+def test_another_size_tells_of_a_change_within_one_tick_of_the_clock(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("x")
+    before, facts = Before([f"{tmp_path}/**"], []), os.lstat(file)
+    assert before.touched() == frozenset()
+    same = {"st_mode": facts.st_mode, "st_ino": facts.st_ino, "st_ctime_ns": facts.st_ctime_ns}
+    before._files[str(file)] = SimpleNamespace(**same, st_size=0)  # type: ignore[assignment]
+    assert before.touched() == {str(file)}

@@ -17,6 +17,7 @@ from remit.deployment.config import Config
 from remit.deployment.layers import stricter_defaults
 from remit.evidence.verify import verify
 from remit.packs.lock import Lock
+from remit.pipeline.question import for_session
 from remit.pipeline.start import start as start_call
 from remit.policy.config import DefaultsConfig, RuleConfig
 from remit.policy.rules import Rules
@@ -24,6 +25,7 @@ from remit.skills import Skill
 from remit.state.answering import StoredSignoff
 from remit.state.standing import Pattern, StandingSignoff
 from remit.state.store import State
+from remit.values import Call, Impact, Result
 from remit_sandbox.signoff import Answer, SignoffDecision, SignoffRequest
 from tests.pipeline_parts import Bench, Person, call, host_skill
 
@@ -192,7 +194,8 @@ def edit(bench: Bench, **arguments: Any) -> SignoffRequest:
     edited = replace(request, action=action, nonce=os.urandom(16).hex(), edits=one.nonce)
     refusal = SignoffDecision(answer="deny", digest=one.digest, reason="edited", by="ann")
     approval = SignoffDecision(answer="edit", digest=edited.digest, by="ann")
-    assert bench.state.give_edit(one, refusal, edited, approval) == ("approved", "")
+    left = one.approvers - 1
+    assert bench.state.give_edit(one, refusal, edited, approval) == ("pending" if left else "approved", "")
     return edited
 
 
@@ -246,6 +249,80 @@ def test_two_people_must_approve_and_never_the_one_for_whom_it_is(tmp_path: Path
         assert bench.call("local.pay", text="a").status == "ok" and written == ["a"] and holds(bench)
     with Bench(tmp_path / "one", PAY, approver=person) as bench:
         assert bench.call("local.pay", text="a").status == "ok"
+
+
+@pytest.mark.parametrize(("second", "status"), [("edit", "ok"), ("deny", "denied")])
+def test_an_edit_that_waits_for_the_second_person_stands_for_what_was_asked(
+    tmp_path: Path, second: Answer, status: str
+) -> None:
+    with Bench(tmp_path, PAY, defaults={"two_person": ["money"]}, principal="eve") as bench:
+        one = replace(call("local.pay", text="a"), id="c")
+        assert again(bench, one).status == "parked"
+        edit(bench, text="b")
+        (edited_,) = bench.state.signoffs()
+        assert edited_.people == ("ann",) and edited_.request["action"]["arguments"] == {"text": "b"}
+        assert [again(bench, one).status, bench.call("local.pay", text="a").status] == ["parked", "parked"]
+        assert bench.state.signoffs() == (edited_,), "nobody is asked about the original again"
+        answer(bench, second, by="bob")
+        assert again(bench, one).status == status and written == (["b"] if status == "ok" else []) and holds(bench)
+
+
+def again(bench: Bench, one: Call) -> Result:
+    """Make the very call once more, as a run does that goes on."""
+    return asyncio.run(bench.pipeline.call(one))
+
+
+@pytest.mark.parametrize("approved", [False, True])
+def test_what_nobody_answered_in_time_is_denied_when_its_run_goes_on(tmp_path: Path, approved: bool) -> None:
+    one = replace(call("local.write", text="a"), id="c")
+    with Bench(tmp_path, WRITE) as bench:
+        assert again(bench, one).status == "parked"
+        if approved:
+            answer(bench)
+        elapse(bench)
+        for _ in range(2):  # also after a crash between the denial and the transcript
+            told = again(bench, one)
+            assert told.status == "denied" and "Denied by Remit" in told.text and "counts as a denial" in told.text
+            assert ("approved" in told.text) is approved and told.text.endswith("puts a new question to the person.")
+        assert bench.log("signoff.lapsed") == ["signoff.lapsed"] and not bench.state.signoffs() and not written
+        assert bench.call("local.write", text="a").status == "parked", "a new call is a new question"
+        answer(bench)
+        assert bench.call("local.write", text="a").status == "ok" and written == ["a"] and holds(bench)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_an_answer_for_the_session_can_be_taken_back(tmp_path: Path, here: bool) -> None:
+    person = Person("session")
+    with Bench(tmp_path, WRITE, approver=person if here else None) as bench:
+        if not here:
+            bench.call("local.write", text="a")
+            answer(bench, "session")
+        assert bench.call("local.write", text="a").status == "ok"
+        assert bench.call("local.write", text="a", note="n").status == "ok", "the control: it is covered"
+        (given,) = bench.state.signoffs(everything=True)
+        assert given.state == "consumed" and bench.state.withdraw_approval(given, by="bob")
+        assert not bench.state.withdraw_approval(given, by="bob")
+        person.answer = "deny"
+        again_ = bench.call("local.write", text="a", note="m")
+        assert again_.status == ("denied" if here else "parked") and written == ["a", "an"]
+        (record,) = bench.state.records(event="signoff.revoked")
+        assert (record.body["by"], record.body["nonce"]) == ("bob", given.nonce) and holds(bench)
+
+
+def test_an_answer_that_covers_the_call_counts_although_its_question_lapsed(tmp_path: Path) -> None:
+    one = replace(call("local.write", text="a"), id="c")
+    with Bench(tmp_path, WRITE) as bench:
+        assert again(bench, one).status == "parked"
+        elapse(bench)
+        assert bench.call("local.write", text="a", note="n").status == "parked"
+        answer(bench, "session")
+        assert bench.call("local.write", text="a", note="n").status == "ok"
+        assert again(bench, one).status == "ok" and written == ["an", "a"]
+
+
+def elapse(bench: Bench) -> None:
+    """Let the time of every request pass."""
+    bench.state.database.write(lambda c: c.execute("UPDATE signoffs SET expires = 1"))
 
 
 def test_an_approval_by_one_does_not_do_once_two_are_needed(tmp_path: Path) -> None:
@@ -388,3 +465,53 @@ def test_fewer_impacts_for_two_people_widens_and_layers_only_add() -> None:
     assert stricter_defaults(more.defaults, fewer.defaults).two_person == ("destroy", "money")
     assert stricter_defaults(config().defaults, more.defaults).two_person == ("destroy", "money")
     assert stricter_defaults(Config().defaults, fewer.defaults).two_person == ("money",)
+
+
+def test_an_answer_for_the_session_holds_from_the_moment_it_was_given(tmp_path: Path) -> None:
+    with Bench(tmp_path, WRITE) as bench:
+        bench.call("local.write", text="a", note="first")
+        answer(bench, "session")
+        assert bench.call("local.write", text="a", note="other").status == "ok", "though the first call never came"
+        assert bench.call("local.write", text="a", note="first").status == "ok"
+        assert bench.call("local.write", text="b").status == "parked", "the control"
+        assert bench.call("local.write", "another", text="a").status == "parked" and holds(bench)
+
+
+def test_an_answer_for_the_session_that_was_taken_back_unused_covers_nothing(tmp_path: Path) -> None:
+    with Bench(tmp_path, WRITE) as bench:
+        bench.call("local.write", text="a", note="first")
+        answer(bench, "session")
+        (given,) = bench.state.signoffs(everything=True)
+        assert bench.state.withdraw_approval(given, by="bob")
+        assert bench.call("local.write", text="a", note="other").status == "parked" and not written and holds(bench)
+
+
+def test_an_answer_for_the_session_covers_secret_arguments_without_keeping_them(tmp_path: Path) -> None:
+    secret = replace(WRITE, targets={}, secret_arguments=frozenset({"note"}))
+    with Bench(tmp_path, secret) as bench:
+        bench.call("local.write", text="a", note="s3cr3t")
+        (waiting,) = bench.state.signoffs()
+        assert "s3cr3t" not in str(waiting.request)
+        answer(bench, "session")
+        assert [bench.call("local.write", text="a", note="s3cr3t").status for _ in range(2)] == ["ok", "ok"]
+        assert bench.call("local.write", text="a", note="other").status == "parked", "the control"
+
+
+@pytest.mark.parametrize("here", [True, False])
+@pytest.mark.parametrize(("impact", "asked_again"), [((), False), (("destroy",), True)])
+def test_what_has_an_impact_is_asked_about_each_time_whatever_the_answer(
+    tmp_path: Path, impact: tuple[Impact, ...], asked_again: bool, here: bool
+) -> None:
+    person = Person("session")
+    skill = replace(WRITE, impact=frozenset(impact))
+    with Bench(tmp_path, skill, approver=person if here else None) as bench:
+        if not here:
+            bench.call("local.write", text="a")
+            answer(bench, "session")
+        assert bench.call("local.write", text="a").status == "ok"
+        again_ = bench.call("local.write", text="a", note="n").status
+        if here:
+            assert again_ == "ok" and len(person.asked) == (2 if asked_again else 1)
+        else:
+            assert again_ == ("parked" if asked_again else "ok")
+        assert for_session(bench.state.signoffs(everything=True)[0].rebuilt()) is not asked_again

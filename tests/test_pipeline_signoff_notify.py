@@ -72,16 +72,18 @@ def test_nobody_is_told_when_somebody_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    ("command", "seconds", "why"),
     [
-        (("/nonexistent/tell",), "could not be started"),
-        ((sys.executable, "-c", "import sys; sys.exit('no network')"), "ended with 1: no network"),
-        ((sys.executable, "-c", "import time; time.sleep(60)"), "was not done within 0.5 seconds"),
-        (("sh", "-c", "sleep 60 & wait"), "was not done within 0.5 seconds"),
+        (("/nonexistent/tell",), 60.0, "could not be started"),
+        ((sys.executable, "-c", "import sys; sys.exit('no network')"), 60.0, "ended with 1: no network"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), 0.5, "was not done within 0.5 seconds"),
+        (("sh", "-c", "sleep 60 & wait"), 0.5, "was not done within 0.5 seconds"),
     ],
 )
-def test_a_command_that_fails_is_said_and_not_fatal(tmp_path: Path, command: tuple[str, ...], why: str) -> None:
-    with Bench(tmp_path, WRITE, notify=Notifier(folder=tmp_path, command=command, timeout=0.5)) as bench:
+def test_a_command_that_fails_is_said_and_not_fatal(
+    tmp_path: Path, command: tuple[str, ...], seconds: float, why: str
+) -> None:
+    with Bench(tmp_path, WRITE, notify=Notifier(folder=tmp_path, command=command, timeout=seconds)) as bench:
         result = bench.call("local.write", text="a")
         assert result.status == "parked" and why in result.remedy and why not in result.text
         (record,) = bench.state.records(event="signoff.notified")
@@ -90,14 +92,15 @@ def test_a_command_that_fails_is_said_and_not_fatal(tmp_path: Path, command: tup
 
 
 class Desk(HTTPServer):
-    """Answers every POST with `code`, and keeps what it was sent."""
+    """Answers every POST with `code`, once `answers` is set, and keeps what it was sent."""
 
     code = 204
-    slow = 0.0
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.got: list[bytes] = []
+        self.answers = threading.Event()
+        self.answers.set()
 
     @property
     def address(self) -> str:
@@ -109,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.got.append(self.rfile.read(int(self.headers["Content-Length"])))
-        time.sleep(self.server.slow)
+        self.server.answers.wait(60)
         self.send_response(self.server.code)
         if self.server.code == 307:
             self.send_header("Location", self.server.address)
@@ -125,18 +128,20 @@ def desk() -> Iterator[Desk]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
+    server.answers.set()
     server.shutdown()
     thread.join()
     server.server_close()
 
 
 @pytest.mark.parametrize(
-    ("code", "slow", "why"),
-    [(204, 0.0, ""), (500, 0.0, "it answered 500"), (307, 0.0, "it answered 307"), (204, 1.0, "within 0.4 seconds")],
+    ("code", "seconds", "why"),
+    [(204, 60.0, ""), (500, 60.0, "it answered 500"), (307, 60.0, "it answered 307"), (204, 2.0, "within 2 seconds")],
 )
-def test_a_webhook_is_told(tmp_path: Path, desk: Desk, code: int, slow: float, why: str) -> None:
-    desk.code, desk.slow = code, slow
-    seconds = 0.4 if slow else 10.0
+def test_a_webhook_is_told(tmp_path: Path, desk: Desk, code: int, seconds: float, why: str) -> None:
+    desk.code = code
+    if why == "within 2 seconds":
+        desk.answers.clear()
     with Bench(tmp_path, WRITE, notify=Notifier(folder=tmp_path, webhook=desk.address, timeout=seconds)) as bench:
         result = bench.call("local.write", text="a")
         (one,) = bench.state.signoffs()

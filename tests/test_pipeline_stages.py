@@ -302,7 +302,7 @@ def test_errors_of_host_functions_name_no_folders(tmp_path: Path, monkeypatch: p
     assert result.status == "failed" and "missing.txt" in result.text and str(tmp_path) not in result.text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     name=st.sampled_from(["local.look", "local__look", "local.note", "remit.read_result"]) | st.text(max_size=20),
     arguments=st.text(max_size=40)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,10 +32,9 @@ REQUEST = SignoffRequest(
         principal="p",
         policy="d",
     ),
-    source="impact destroy",
-    reason="it destroys something",
+    source="default write",
+    reason="it changes something",
     effect="write",
-    impact=("destroy",),
     reach={"fs.write": ("${workspace}/**",)},
 )
 
@@ -150,12 +150,21 @@ def test_there_is_no_terminal() -> None:
 
 def test_the_whole_action_is_shown_and_nothing_hides() -> None:
     text = question(REQUEST)
-    assert "files.delete_file 1.2" in text and "impact destroy" in text and "fs.write: ${workspace}/**" in text
+    assert "files.delete_file 1.2" in text and "default write" in text and "fs.write: ${workspace}/**" in text
     assert "x" * 5_000 + "END" in text
     assert "\u202e" not in text and "\\u202e" in text
     assert "path -> /w/a" in text
     assert "with exactly these arguments" in text
     assert "the same path, whatever" in question(replace(REQUEST, targets=("path",)))
+
+
+def test_nothing_that_is_asked_about_each_time_is_offered_for_the_session() -> None:
+    each_time: tuple[dict[str, Any], ...] = ({"impact": ("destroy",)}, {"verdict": "ask-apart"}, {"approvers": 2})
+    for changes in each_time:
+        text = question(replace(REQUEST, **changes))
+        assert "in this session" not in text and "exactly these arguments" not in text, changes
+    assert "in this session" in question(REQUEST), "the control"
+    assert "destroy" in question(replace(REQUEST, impact=("destroy",)))
 
 
 def test_secret_arguments_are_not_shown() -> None:
@@ -255,7 +264,12 @@ def test_help_explains_and_is_no_answer(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "key"), [(replace(REQUEST, edits="before"), "s"), (replace(REQUEST, secret=("note",)), "e")]
+    ("request_", "key"),
+    [
+        (replace(REQUEST, edits="before"), "s"),
+        (replace(REQUEST, impact=("destroy",)), "s"),
+        (replace(REQUEST, secret=("note",)), "e"),
+    ],
 )
 def test_what_cannot_be_answered_is_not_offered(terminal: Terminal, request_: SignoffRequest, key: str) -> None:
     steps = tuple(("(Enter denies): ", f"{key}\n") for _ in range(3))

@@ -69,7 +69,7 @@ WANTED = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(WANTED, st.booleans(), st.sampled_from([None, 1, 7]))
 def test_filters_give_what_a_walk_over_everything_gives(
     state: State, wanted: Wanted, newest_first: bool, limit: int | None

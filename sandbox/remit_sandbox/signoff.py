@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import secrets
 import time
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from remit_sandbox.canonical import digest
+from remit_sandbox.names import same_person as same_person
 
 Answer = Literal["once", "session", "standing", "edit", "deny", "stop"]
 """`once`: this one call. `session`: calls of this session with the same target arguments.
@@ -100,6 +100,7 @@ class SignoffRequest:
         changes: argument to what would become of the file that it names, as lines of a unified diff, where that
             can be told.
         remark: what is said with the question: why an edit was not taken.
+        covers: digest of the calls that the answer `session` lets run as well; empty where it covers nothing.
     """
 
     action: Action
@@ -121,6 +122,7 @@ class SignoffRequest:
     edits: str = ""
     changes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     remark: str = ""
+    covers: str = ""
 
     @property
     def digest(self) -> str:
@@ -234,15 +236,6 @@ def _does_not_count(before: Asked, person: str) -> str:
     if any(same_person(person, other) for other in before.people):
         return f"{person} has approved it already; another person must approve it, too"
     return ""
-
-
-def same_person(one: str, other: str) -> bool:
-    """Tell whether two names are, or could be meant to be, the same person's: `Ada` and `ada` are."""
-    return _folded(one) == _folded(other)
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
 def may_follow(before: SignoffState, after: SignoffState) -> bool:

@@ -69,6 +69,7 @@ async def _one(
         parent=attempt.call.id,
         ledger=attempt.call.ledger,
         labels=labels,
+        watched=attempt.call.watched,
     )
     if not call.skill.startswith((f"{attempt.known.pack}.", f"{attempt.known.pack}__")):
         return _foreign(attempt, call)

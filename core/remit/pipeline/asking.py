@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from typing import Literal
 
+from remit.argument_paths import fixed
 from remit.pipeline.attempt import Attempt
 from remit.pipeline.file_changes import file_changes
 from remit.pipeline.present import contents
 from remit.pipeline.resources import resolved
 from remit.policy.decide import approvers
+from remit_sandbox.canonical import digest
 from remit_sandbox.signoff import Action, SignoffRequest
 
 
@@ -40,6 +42,35 @@ def people_needed(attempt: Attempt) -> int:
     return approvers(attempt.known, attempt.around.rules)
 
 
+def for_session_at_all(attempt: Attempt) -> bool:
+    """Tell whether one answer may cover further calls like this one: none that has an impact, or is for two people."""
+    asks = attempt.decision is not None and attempt.decision.verdict == "ask"
+    return asks and people_needed(attempt) == 1 and not attempt.known.impact and not attempt.known.asks
+
+
+def grant(attempt: Attempt) -> str:
+    """Digest of what an answer for the whole session covers: the skill with its target arguments.
+
+    Where the manifest names no targets, every argument counts as one.
+    """
+    skill, arguments = attempt.known, attempt.arguments.value
+    same = fixed(arguments, skill.targets) if skill.targets else arguments
+    return digest(
+        {
+            "grant": 1,
+            "skill": skill.full,
+            "hash": skill.hash,
+            "version": skill.version,
+            "fixed": same,
+            "resolved": resolved(skill, arguments),
+            "session": attempt.call.session,
+            "principal": attempt.around.principal,
+            "policy": attempt.around.rules.digest,
+            "source": source_of(attempt),
+        }
+    )
+
+
 def request_of(attempt: Attempt, action: Action, seconds: float) -> SignoffRequest:
     """Return a new request about `action` that waits `seconds` for its answer."""
     skill, decision = attempt.known, attempt.decision
@@ -61,6 +92,7 @@ def request_of(attempt: Attempt, action: Action, seconds: float) -> SignoffReque
         agents=attempt.around.agents,
         origins=dict(decision.origins),
         approvers=people_needed(attempt),
+        covers=grant(attempt) if for_session_at_all(attempt) else "",
         changes=file_changes(skill, action.arguments, action.resolved, action.contents),
     )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from remit.packs.arguments import Checked
     from remit.pipeline.notify import Notifier
+    from remit.pipeline.tape import Tape
     from remit.telemetry.call import ObservedCall
     from remit_sandbox import Sandbox
     from remit_sandbox.values import Denied, FollowUp
@@ -84,6 +85,7 @@ class Surroundings:
         telemetry: tells OpenTelemetry, where the program has configured it.
         on_event: is told what happens; what it raises is raised again when the call is over.
         notify: tells people of calls that wait for them; None where `remit signoff` cannot find such calls.
+        tape: keeps what calls give, or plays it instead of running them; None for neither.
         asking: session, action and event loop to the answer of a question that a person has before them now.
     """
 
@@ -105,6 +107,7 @@ class Surroundings:
     telemetry: Telemetry = OFF
     on_event: Callable[[PipelineEvent], None] | None = None
     notify: Notifier | None = None
+    tape: Tape | None = None
     asking: dict[tuple[str, str, int], asyncio.Future[SignoffDecision]] = field(default_factory=dict)
 
     def visible(self, skill: Skill) -> bool:
@@ -125,19 +128,21 @@ class Surroundings:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What execution or the cache gave.
+    """What execution, the cache or a tape gave.
 
     Attributes:
         text: the result as JSON text.
         labels: of the result.
         follow_ups: calls that the pack asks for.
         cached: it came from the cache.
+        played: it came from a tape: what nothing gave now is kept for nobody.
     """
 
     text: bytes
     labels: frozenset[str]
     follow_ups: tuple[FollowUp, ...] = ()
     cached: bool = False
+    played: bool = False
 
 
 @dataclass(kw_only=True)

@@ -33,7 +33,7 @@ def keep(attempt: Attempt, ran: Ran) -> None:
         StateError: it cannot be written.
     """
     skill = attempt.known
-    if ran.cached or ran.follow_ups or not _may_cache(skill) or len(ran.text) > _LONGEST:
+    if ran.cached or ran.played or ran.follow_ups or not _may_cache(skill) or len(ran.text) > _LONGEST:
         return
     text = ran.text.decode("utf-8", "replace")
     if attempt.around.redactor.text(text) != text:

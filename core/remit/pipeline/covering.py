@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from remit.argument_paths import is_covered, standing_at
 from remit.errors import DeniedCall, UsageError
 from remit.skills import Skill
 from remit.state.standing import Pattern, StandingSignoff
@@ -69,11 +70,11 @@ def standing_for(
 
 def _fields(request: SignoffRequest, fixed: Sequence[str] | None) -> tuple[str, ...]:
     given = tuple(request.action.arguments)
-    unknown = next((name for name in fixed or () if name not in given), None)
+    unknown = next((name for name in fixed or () if not any(standing_at(request.action.arguments, name))), None)
     if unknown is not None:
         raise UsageError(f"the call has no argument {unknown!r}", remedy=f"its arguments: {', '.join(given) or 'none'}")
     names = tuple(fixed) if fixed is not None else request.targets or given
-    secret = sorted(set(names) & set(request.secret))
+    secret = sorted(name for name in request.secret if any(is_covered(way, [name]) for way in names))
     if secret:
         raise UsageError(f"the value of {secret[0]} is secret and is not kept", remedy="fix other arguments")
     return names

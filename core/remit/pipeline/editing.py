@@ -12,7 +12,7 @@ from remit.packs.arguments import Rejected
 from remit.pipeline.edited import changed
 from remit.pipeline.file_changes import file_changes
 from remit.pipeline.grant_skill import confirmed_again
-from remit.pipeline.present import contents
+from remit.pipeline.present import beyond_rights, contents
 from remit.pipeline.resources import resolved
 from remit.pipeline.validate import arguments_of
 from remit.policy.decide import decide
@@ -54,7 +54,8 @@ def edited(request: SignoffRequest, text: str, *, skill: Skill, rules: Rules, by
 
     Raises:
         UsageError: the arguments do not fit the schema, or are those that were asked for.
-        DeniedCall: the call cannot be edited, or the verdict on it would be stricter.
+        DeniedCall: the call cannot be edited, the verdict on it would be stricter, or its rights do not hold what the
+            new arguments name.
     """
     if request.secret:
         names = ", ".join(request.secret)
@@ -66,6 +67,7 @@ def edited(request: SignoffRequest, text: str, *, skill: Skill, rules: Rules, by
         raise UsageError("these are the arguments that were asked for", remedy="remit signoff approve ID")
     found = _decide(skill, request, arguments, rules)
     places = resolved(skill, arguments)
+    _require_within_rights(skill, places)
     action = replace(request.action, arguments=arguments, resolved=places, contents=contents(skill, places))
     return replace(
         request,
@@ -77,6 +79,7 @@ def edited(request: SignoffRequest, text: str, *, skill: Skill, rules: Rules, by
         origins=dict.fromkeys(arguments, f"{by}, who edited the call") if request.origins else {},
         changes=file_changes(skill, arguments, places, action.contents),
         remark="",
+        covers="",
     )
 
 
@@ -109,6 +112,17 @@ def _checked(skill: Skill, text: str) -> dict[str, Any]:
     if isinstance(checked, Rejected):
         raise UsageError(checked.message)
     return checked.value
+
+
+def _require_within_rights(skill: Skill, places: Mapping[str, str]) -> None:
+    """Raise DeniedCall where the call would fail whatever was approved: its rights do not hold what it names."""
+    beyond = beyond_rights(skill, places)
+    if beyond:
+        named = "; ".join(f"{name} ({place})" for name, place in beyond.items())
+        raise DeniedCall(
+            f"{skill.full} may not reach what these arguments name: {named}; nothing was changed, the request waits on",
+            remedy="remit audit (what it may reach)",
+        )
 
 
 def _decide(skill: Skill, request: SignoffRequest, arguments: Mapping[str, Any], rules: Rules) -> Decision:

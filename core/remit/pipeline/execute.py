@@ -93,7 +93,7 @@ async def _request(attempt: Attempt, cell: Cell) -> Reply:
 
 
 def _tell_output(attempt: Attempt, cell: Cell) -> None:
-    if attempt.around.on_event is None:
+    if attempt.around.on_event is None or not attempt.call.watched:
         return
     output = cell.output()
     for text in (output.stdout, output.stderr):

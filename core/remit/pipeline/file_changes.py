@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from remit.pipeline.present import may_write, plain_text_arguments, text_of
+from remit.argument_paths import Below, Place, declared, schema_at, written
+from remit.pipeline.present import may_write, text_of
 from remit.skills import Skill
 
 LARGEST = 256 * 1024
@@ -26,8 +27,9 @@ def file_changes(
     """Return argument to what would become of the file that it names, empty where that cannot be told.
 
     A call writes a file, as far as its manifest tells, when its skill has an effect, exactly one target is a path
-    that it may write, and exactly one other argument is free text. What its code then does with the text nobody
-    can promise: the first line says what is assumed.
+    that it may write, and exactly one other argument is free text; of an object inside an argument that holds a path
+    and a text the same is assumed. What its code then does with the text nobody can promise: the first line says
+    what is assumed.
 
     Args:
         skill: what would be called.
@@ -38,15 +40,49 @@ def file_changes(
     """
     if skill.effect == "read":
         return {}
-    places = [name for name, kind in skill.targets.items() if kind == "path" and name in arguments]
-    texts = plain_text_arguments(skill, arguments)
-    if len(places) != 1 or len(texts) != 1 or places[0] not in resolved:
-        return {}
-    (name,), (text,) = places, texts
-    place = resolved[name]
-    if not may_write(skill, place):
-        return {}
-    return {name: tuple(_compared(skill, place, text, arguments[text], held=held.get(name)))}
+    found: dict[str, tuple[str, ...]] = {}
+    for name, text, then in _pairs(skill, arguments):
+        place = resolved.get(name)
+        if place is not None and may_write(skill, place):
+            found[name] = tuple(_compared(skill, place, text, then, held=held.get(name)))
+    return found
+
+
+def _pairs(skill: Skill, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield a path, the free text beside it, and what that says, where either is the only one of its object."""
+    targets = list(declared(arguments, skill.targets))
+    taken = {target.place for target in targets}
+    paths = [target.place for target in targets if target.kind == "path" and _is_field(target.place)]
+    for holder in dict.fromkeys(place[:-1] for place in paths):
+        own = {place for place in paths if place[:-1] == holder}
+        texts = [place for place in _free_texts(skill, arguments, holder) if place not in taken]
+        if len(own) == 1 and len(texts) == 1:
+            yield written(own.pop()), written(texts[0]), str(_at(arguments, texts[0]))
+
+
+def _is_field(place: Place) -> bool:
+    return isinstance(place[-1], str) and not isinstance(place[-1], Below)
+
+
+def _free_texts(skill: Skill, arguments: Mapping[str, Any], holder: Place) -> Iterator[Place]:
+    """Yield the fields of an object that are free text, whose values may be shown."""
+    for name, value in _at(arguments, holder).items():
+        place = (*holder, name)
+        schema = schema_at(skill.schema, _way(place)) or {}
+        secret = place[0] in skill.secret_arguments
+        if isinstance(value, str) and not secret and not {"enum", "const", "format", "pattern"} & set(schema):
+            yield place
+
+
+def _at(value: Any, place: Place) -> Any:
+    for step in place:
+        value = value[step]
+    return value
+
+
+def _way(place: Place) -> str:
+    """Return the way on which a field stands."""
+    return "".join(f".{step}" if _is_field((step,)) else "[]" for step in place).removeprefix(".")
 
 
 def _compared(skill: Skill, place: str, name: str, then: str, *, held: str | None) -> Iterator[str]:

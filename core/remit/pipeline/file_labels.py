@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from remit.errors import StateError
 from remit.pipeline.attempt import Attempt, Ran
-from remit.pipeline.resources import resolved
+from remit.pipeline.files_named import Named, named_by
+from remit.pipeline.touched import Before
 from remit.provenance.judge import carried
 from remit.values import Result
 
@@ -21,25 +22,55 @@ def written_with_labels(attempt: Attempt) -> Iterator[None]:
     """Around a call that changes files: what its arguments carry, and the files that it takes it from, is noted.
 
     It is noted before it runs: a call that is cut short may have written. It is noted again afterwards: who looked
-    meanwhile found no file yet, and so no labels either.
+    meanwhile found no file yet, and so no labels either. Files that it changed without naming them, such as those that
+    it gave a new name, have the labels of all that it named.
 
     Raises:
         StateError: it cannot be written; the call must not run.
     """
-    paths, ledger, state = _written(attempt), attempt.call.ledger, attempt.around.state
-    labels = state.labels_of_files(paths) if len(paths) > 1 and attempt.known.effect != "read" else frozenset()
-    if paths and ledger is not None:
+    named, ledger, state = named_by(attempt.known, attempt.arguments.value), attempt.call.ledger, attempt.around.state
+    paths = _written(attempt, named)
+    sources, writes = paths | named.others, bool(paths) or _is_function(attempt)
+    held = state.labels_of_files(sources) if writes and attempt.known.effect != "read" else frozenset()
+    labels = held if len(sources) > 1 else frozenset()
+    if writes and ledger is not None:
         labels |= carried(attempt.arguments.value, ledger) | attempt.call.labels
-    if not labels:
+    if not (labels or held):
         yield
         return
-    state.label_files(paths, labels)
-    attempt.note("label.added", {"labels": sorted(labels), "files": len(paths)}, {"paths": sorted(paths)})
+    _label(attempt, paths, labels)
+    before = _looked_at(attempt, named)
     try:
         yield
     finally:
         with suppress(StateError):  # what the call gave counts for more
-            state.label_files(paths, labels)
+            if labels and paths:
+                state.label_files(paths, labels)
+            _label(attempt, _made(attempt, before), labels | held)
+
+
+def _made(attempt: Attempt, before: Before | None) -> Collection[str]:
+    """Return what a call changed beside its targets; of a function of this program, only what its arguments name."""
+    if before is not None:
+        return before.touched()
+    return named_by(attempt.known, attempt.arguments.value).others if _is_function(attempt) else ()
+
+
+def _is_function(attempt: Attempt) -> bool:
+    """Tell whether a function of this program is called that changes something: it may write wherever it is told to."""
+    return attempt.known.function is not None and attempt.known.cell is None and attempt.known.effect != "read"
+
+
+def _label(attempt: Attempt, paths: Collection[str], labels: frozenset[str]) -> None:
+    if paths and labels:
+        attempt.around.state.label_files(paths, labels)
+        attempt.note("label.added", {"labels": sorted(labels), "files": len(paths)}, {"paths": sorted(paths)})
+
+
+def _looked_at(attempt: Attempt, named: Named) -> Before | None:
+    """Look at the files that a call may change beside those that it names; where it names none, all have labels."""
+    cell = attempt.known.cell
+    return Before(cell.rights.write, named.targets) if cell is not None and named.targets else None
 
 
 def with_labels_of_files(attempt: Attempt, ran: T) -> T:
@@ -50,32 +81,33 @@ def with_labels_of_files(attempt: Attempt, ran: T) -> T:
     """
     if isinstance(ran, Result) and not attempt.started:
         return ran
-    places = _paths(attempt) or _readable(attempt)
+    named = named_by(attempt.known, attempt.arguments.value)
+    places = named.everything | (frozenset() if named.targets and named.is_all else _readable(attempt, named))
     return replace(ran, labels=ran.labels | attempt.around.state.labels_of_files(places)) if places else ran
 
 
-def _paths(attempt: Attempt) -> Collection[str]:
-    """Return the real paths that the call names."""
-    skill, arguments = attempt.known, attempt.arguments.value
-    kinds = {name: kind for name, kind in skill.targets.items() if kind == "path"}
-    return set(resolved(replace(skill, targets=kinds), arguments).values()) if kinds else ()
-
-
-def _written(attempt: Attempt) -> Collection[str]:
-    """Return what a call may change: the paths that it names, or where it names none, all that its skill may write.
+def _written(attempt: Attempt, named: Named) -> frozenset[str]:
+    """Return what a call may change: the paths that it names, and where that is not all, all that its skill may write.
 
     A skill that only reads may still write into the folder of its pack.
     """
-    named = _paths(attempt) if attempt.known.effect != "read" else ()
+    targets = named.targets if attempt.known.effect != "read" else frozenset()
     cell = attempt.known.cell
-    return named or (_folders(cell.rights.write) if cell is not None else ())
+    if cell is None or (targets and named.is_all):
+        return targets
+    return targets | _folders(cell.rights.write)
 
 
-def _readable(attempt: Attempt) -> Collection[str]:
-    """Return the folders that a call may read which names no file: all that its skill may read in the workspace."""
+def _readable(attempt: Attempt, named: Named) -> frozenset[str]:
+    """Return the folders that a call may read which does not name all of its files: those that its skill may read.
+
+    A function of this program may read whatever it is told to in words that nobody can tell the file of.
+    """
     cell = attempt.known.cell
-    return () if cell is None else _folders((*cell.rights.read, *cell.rights.write))
+    if cell is None:
+        return frozenset() if named.is_all else frozenset({"/"})
+    return _folders((*cell.rights.read, *cell.rights.write))
 
 
-def _folders(rights: Iterable[str]) -> Collection[str]:
-    return {path.removesuffix("/**") for path in rights}
+def _folders(rights: Iterable[str]) -> frozenset[str]:
+    return frozenset(path.removesuffix("/**") for path in rights)

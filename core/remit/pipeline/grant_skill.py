@@ -58,7 +58,7 @@ def confirming(skills: Mapping[str, Skill], state: State | None = None) -> Skill
     about = [[full, skill.version, skill.hash, list(reach[full])] for full, skill in skills.items()]
     made = enable_skills(list(skills), "Enable these skills for this session.")
     made = replace(made, right=reach, hash=f"host-{digest({'enables': about})}")
-    return made if state is None else replace(made, function=_granting(state))
+    return made if state is None else replace(made, function=_granting(state, skills))
 
 
 def confirmed_again(action: Action, skills: Mapping[str, Skill]) -> Skill | None:
@@ -75,10 +75,10 @@ def kind_of(skill: Skill) -> str:
     return ", ".join((skill.effect, *sorted(skill.impact)))
 
 
-def _granting(state: State) -> Any:
+def _granting(state: State, known: Mapping[str, Skill]) -> Any:
     def enable(skills: list[str], *, ctx: Context) -> dict[str, list[str]]:
         try:
-            grant(state, ctx.session, skills, how="confirmed")
+            grant(state, ctx.session, [known[name] for name in skills], how="confirmed")
         except StateError:
             raise ValueError("it cannot be recorded at the moment") from None
         return {ENABLED: sorted(skills)}

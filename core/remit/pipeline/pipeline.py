@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from remit.errors import EnforcementError, StateError
+from remit.errors import EnforcementError, NotRecorded, StateError
 from remit.evidence.checkpoints import Checkpoints
 from remit.pipeline import cache, outcome
 from remit.pipeline.after import follow_up
-from remit.pipeline.attempt import CAP, Approver, Attempt, Surroundings
+from remit.pipeline.attempt import CAP, Approver, Attempt, Ran, Surroundings
 from remit.pipeline.cap import cap as capped
 from remit.pipeline.decide import decide
 from remit.pipeline.doubts import in_doubt
@@ -34,7 +34,10 @@ from remit.telemetry.telemetry import OFF, Telemetry
 from remit.values import Call, ReadOnly, Result
 
 if TYPE_CHECKING:
+    from remit.pipeline.tape import Tape
     from remit_sandbox import Sandbox
+
+T = TypeVar("T", Ran, Result)
 
 _AT_ONCE = 8
 _GATES = (resolve, switched_off, validate, decide, in_doubt, sign_off, switched_off)
@@ -68,6 +71,7 @@ class Pipeline:
         telemetry: Telemetry = OFF,
         on_event: Callable[[PipelineEvent], None] | None = None,
         notify: Notifier | None = None,
+        tape: Tape | None = None,
     ) -> None:
         """Set a pipeline up; nothing is opened or started yet.
 
@@ -91,6 +95,7 @@ class Pipeline:
             telemetry: what is exported where the program has configured OpenTelemetry.
             on_event: is told what happens, in the thread of the event loop.
             notify: tells people of calls that wait for them; None where `remit signoff` cannot find such calls.
+            tape: keeps what calls give, or plays it instead of running them; None for neither.
         """
         own = host_skills(state, cap=cap)
         self._around = Surroundings(
@@ -112,6 +117,7 @@ class Pipeline:
             telemetry=telemetry,
             on_event=on_event,
             notify=notify,
+            tape=tape,
         )
         around = self._around
         self._looked = False
@@ -133,6 +139,7 @@ class Pipeline:
         Raises:
             StateError: the log cannot be written; nothing runs that was not recorded.
             EnforcementError: this machine cannot confine skills as the deployment demands.
+            NotRecorded: the tape lacks the call that it is to play, or cannot be written.
         """
         attempt = Attempt(call=call, around=self._around)
         try:
@@ -187,7 +194,7 @@ class Pipeline:
     async def _through(self, attempt: Attempt) -> Result:
         try:
             result = await self._stages(attempt)
-        except (StateError, EnforcementError):
+        except (StateError, EnforcementError, NotRecorded):
             await self._leave(attempt, "failed", "a fault of the host")
             raise
         except asyncio.CancelledError:
@@ -206,15 +213,25 @@ class Pipeline:
             if ended is not None:
                 return ended
         with written_with_labels(attempt):
-            ran = cache.cached(attempt) or await execute(attempt)
+            ran = await self._run(attempt)
         if isinstance(ran, Result):
-            return with_labels_of_files(attempt, ran)
-        ran = with_labels_of_files(attempt, ran)
+            return self._kept(attempt, with_labels_of_files(attempt, ran))
+        ran = self._kept(attempt, with_labels_of_files(attempt, ran))
         follow_ups = await follow_up(attempt, ran, self.call)
         result = capped(attempt, ran, follow_ups)
         if result.status == "ok":
             cache.keep(attempt, ran)
         return result
+
+    async def _run(self, attempt: Attempt) -> Ran | Result:
+        played = await self._around.tape.play(attempt) if self._around.tape is not None else None
+        return played or cache.cached(attempt) or await execute(attempt)
+
+    def _kept(self, attempt: Attempt, ran: T) -> T:
+        """Return what a call gave, once the tape has it."""
+        if self._around.tape is not None:
+            self._around.tape.keep(attempt, ran)
+        return ran
 
     def _find_lost(self) -> None:
         """Before the first call: calls of processes that died are lost; say so in the log."""

@@ -11,8 +11,8 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from remit.pipeline.resources import files_of
 from remit.skills import Skill
 
 LARGEST = 16 * 1024 * 1024
@@ -78,14 +78,13 @@ def beyond_rights(skill: Skill, resolved: Mapping[str, str]) -> dict[str, str]:
     if skill.cell is None:
         return {}
     held = dict(_files(skill, resolved))
-    paths = {name: place for name, place in resolved.items() if skill.targets.get(name.partition("[")[0]) == "path"}
-    return {name: place for name, place in paths.items() if name not in held}
+    return {name: place for name, place in files_of(resolved).items() if name not in held}
 
 
 def _files(skill: Skill, resolved: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     roots = _roots(skill)
-    for name, place in resolved.items():
-        if skill.targets.get(name.partition("[")[0]) == "path" and _within(place, roots):
+    for name, place in files_of(resolved).items():
+        if _within(place, roots):
             yield name, place
 
 
@@ -169,16 +168,3 @@ def _read(descriptor: int, largest: int) -> bytes:
         if size > largest:
             raise OSError(errno.EFBIG, "it grew while it was read")
     return b"".join(parts)
-
-
-def plain_text_arguments(skill: Skill, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the arguments that are free text and no place, whose values may be shown."""
-    properties = skill.schema.get("properties", {})
-    return tuple(
-        name
-        for name, value in arguments.items()
-        if isinstance(value, str)
-        and name not in skill.targets
-        and name not in skill.secret_arguments
-        and not {"enum", "const", "format", "pattern"} & set(properties.get(name, {}))
-    )

@@ -45,8 +45,12 @@ def question(request: SignoffRequest, *, columns: int = 0, session_key: str = "[
 
 
 def for_session(request: SignoffRequest) -> bool:
-    """Tell whether allowing it for the session means anything: not for an edit, nor for what a session has at all."""
-    return not request.edits and request.action.skill != ENABLE_SKILLS
+    """Tell whether it may be allowed for the session: no edit, not what a session has at all, nothing asked each time.
+
+    Asked about each time is what has an impact, needs a channel apart, or needs two people.
+    """
+    each_time = request.verdict != "ask" or request.approvers > 1 or request.impact
+    return not each_time and not request.edits and request.action.skill != ENABLE_SKILLS
 
 
 def _origins(request: SignoffRequest, columns: int) -> list[str]:

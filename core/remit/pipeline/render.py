@@ -5,39 +5,42 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-_PLAIN = frozenset({"L", "N", "P", "S"})
-_TROUBLE = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+from remit_sandbox.unseen import is_unseen
 
-_RUNS = re.compile(r"[ -~]+|[^ -~]+")
 _MARKS = 3
 """Combining marks that may follow one letter."""
+
+_MOST_LETTERS = 10_000
+_LINES = {ord("\n"): "\n", ord("\t"): "    "}
+
+_TOO_MANY = re.compile(f"(?<![am])m+|(?<={'m' * _MARKS})m+")
+"""Marks that follow no letter or digit, and those that too many others stand before; over kinds, see `_kind`."""
 
 
 def visible(text: str, *, lines: bool = False) -> str:
     """Return `text` with every character that does not show itself written as an escape.
 
     Letters, marks after letters, digits, punctuation, symbols and plain spaces stay; controls,
-    direction marks, zero-width and other invisible characters become `\\u202e`. Nothing is cut.
+    direction marks, zero-width, blank and other invisible characters become `\\u202e`. Nothing is cut.
 
     Args:
         text: anything.
         lines: keep line ends (and turn tabs into spaces).
     """
-    out: list[str] = []
-    marks = _MARKS
-    for run in _RUNS.findall(text):
-        if " " <= run[0] <= "~":
-            out.append(run)
-            marks = 0 if run[-1].isalnum() else _MARKS
-            continue
-        for letter in run:
-            shown = _shown(letter, lines, may_mark=marks < _MARKS)
-            marks = 0 if shown.isalnum() else marks + 1 if unicodedata.category(letter)[0] == "M" else _MARKS
-            out.append(shown)
-    return "".join(out)
+    if text.isascii() and text.isprintable():
+        return text
+    shown, letters = Table(_shown, _LINES if lines else None), set(text)
+    found = _TOO_MANY.finditer(text.translate(_KINDS)) if any(map(_is_mark, letters)) else ()
+    out, done = list[str](), 0
+    for start, end in (one.span() for one in found):
+        out += [text[done:start].translate(shown), *map(escape, text[start:end])]
+        done = end
+    if not done and all(shown[ord(letter)] == letter for letter in letters):
+        return text
+    return "".join((*out, text[done:].translate(shown)))
 
 
 def visible_json(value: Any) -> str:
@@ -55,21 +58,32 @@ def visible_arguments(arguments: Mapping[str, Any], secret: frozenset[str] = fro
     ]
 
 
-def _shown(letter: str, lines: bool, *, may_mark: bool) -> str:
-    if lines and letter in "\n\t":
-        return "\n" if letter == "\n" else "    "
-    category = unicodedata.category(letter)
-    plain = category[0] in _PLAIN and letter not in _TROUBLE and not _tag(letter)
-    mark = may_mark and category in ("Mn", "Mc") and letter not in _TROUBLE and not _selector(letter)
-    return letter if plain or mark else escape(letter)
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter)[0] == "M"
 
 
-def _tag(letter: str) -> bool:
-    return "\U000e0000" <= letter <= "\U000e0fff"
+class Table(dict[int, str]):
+    """Code point to what stands for it, for `str.translate`; filled as texts need it, and never large."""
+
+    def __init__(self, of: Callable[[str], str], known: Mapping[int, str] | None = None) -> None:
+        """Take the function that says what stands for a letter, and what is known already."""
+        super().__init__(known or {})
+        self._of = of
+
+    def __missing__(self, number: int) -> str:
+        found = self._of(chr(number))
+        if len(self) < _MOST_LETTERS:
+            self[number] = found
+        return found
 
 
-def _selector(letter: str) -> bool:
-    return "\ufe00" <= letter <= "\ufe0f"
+def _shown(letter: str) -> str:
+    return escape(letter) if is_unseen(letter) else letter
+
+
+def _kind(letter: str) -> str:
+    """Return `m` for a mark, `a` for a letter or digit that shows, `x` for anything else."""
+    return "m" if _is_mark(letter) else "a" if letter.isalnum() and not is_unseen(letter) else "x"
 
 
 def escape(letter: str) -> str:
@@ -78,3 +92,6 @@ def escape(letter: str) -> str:
     if letter in "\n\r\t":
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[letter]
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+_KINDS = Table(_kind)

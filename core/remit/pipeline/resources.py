@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from remit.argument_paths import declared, written
 from remit.policy.places import address_domain, real_path, url_host
+from remit.policy.targets import as_it_stands, base_of, parts
 from remit.skills import Skill
 
 AS_IT_STANDS = "[as it stands]"
@@ -16,32 +18,32 @@ AS_IT_STANDS = "[as it stands]"
 def resolved(skill: Skill, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return argument to real path, host or mail domain, for targets whose kind is known.
 
-    What cannot be read in one way only is left out, and stands in the arguments as it is. A path such as `~a` or
-    `file:a` has the place that it names as it stands under a name that says so, since most skills open that.
+    Targets inside an argument stand under the way to them, `files[0].path`. What cannot be read in one way only is
+    left out, and stands in the arguments as it is. A path such as `~a` or `file:a` has the place that it names as it
+    stands under a name that says so, since most skills open that.
     """
-    base = skill.cell.workspace if skill.cell is not None else None
+    base = base_of(skill)
     found: dict[str, str] = {}
-    for name, kind in skill.targets.items():
-        value = arguments.get(name)
-        items = value if isinstance(value, list) else [value]
-        for index, item in enumerate(items):
-            entry = f"{name}[{index}]" if isinstance(value, list) else name
-            place = _resolve(kind, item, base)
-            if place is None and kind == "path" and isinstance(item, str) and not item.startswith("/"):
-                entry, place = f"{entry}{AS_IT_STANDS}", _as_it_stands(item, base)
-            if place is not None:
-                found[entry] = place
+    for target in declared(arguments, skill.targets):
+        for way, item in parts(target.place, target.value):
+            if isinstance(item, str):
+                found |= _resolved(written(way), target.kind, item, base)
     return found
 
 
-def _as_it_stands(path: str, base: str | None) -> str | None:
-    """Return what a relative path names for a program that gives no sign in it a meaning of its own."""
-    return real_path("./" + re.sub("//+", "/", path), base=base) if path else None
+def _resolved(entry: str, kind: str, value: str, base: str | None) -> dict[str, str]:
+    place = _resolve(kind, value, base)
+    if place is None and kind == "path":
+        entry, place = f"{entry}{AS_IT_STANDS}", as_it_stands(value, base=base)
+    return {} if place is None else {entry: place}
 
 
-def _resolve(kind: str, value: Any, base: str | None) -> str | None:
-    if not isinstance(value, str):
-        return None
+def files_of(resolved: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the resolved targets that are paths: no host and no mail domain is absolute."""
+    return {name: place for name, place in resolved.items() if os.path.isabs(place)}
+
+
+def _resolve(kind: str, value: str, base: str | None) -> str | None:
     if kind == "path":
         return real_path(value, base=base)
     if kind == "url":

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from remit.pipeline.render import escape
+from remit.pipeline.render import Table, escape
 
 INDENT = 11
 """Columns before what a row says; labels have less, so that the column of the mark is free before every first line."""
@@ -74,13 +74,21 @@ def cells(text: str) -> int:
     Terminals do not agree on symbols, on letters of ambiguous width, or on marks. Here each counts as the widest of
     them shows it: a line that is broken too early is still one that no terminal breaks.
     """
-    return len(text) if text.isascii() else sum(map(_cells, text))
+    return len(text) if text.isascii() else _taken(text.translate(_WIDTHS))
 
 
-def _cells(letter: str) -> int:
+def _width(letter: str) -> str:
+    """Return how a letter is counted: `1`, `2`, or as a mark, which stays with its letter: `m` for 1, `M` for 2."""
     kind, size = unicodedata.category(letter)[0], unicodedata.east_asian_width(letter)
     narrow = letter.isascii() or (size not in "WF" and (kind == "M" or (kind == "L" and size != "A")))
-    return 1 if narrow else 2
+    return ("m" if narrow else "M") if kind == "M" else ("1" if narrow else "2")
+
+
+_WIDTHS = Table(_width)
+
+
+def _taken(widths: str) -> int:
+    return len(widths) + widths.count("2") + widths.count("M")
 
 
 def _first(start: str, piece: str, columns: int, indent: int) -> list[str]:
@@ -97,10 +105,10 @@ def _parts(line: str, columns: int) -> Iterator[tuple[str, str]]:
     if line.isascii():
         yield CONTINUED, line
         return
-    kinds = "".join(_CLASSES.get(unicodedata.bidirectional(letter), "L") for letter in line)
     if not columns:
-        yield CONTINUED, "".join(escape(one) if kind in "RA" else one for one, kind in zip(line, kinds, strict=True))
+        yield CONTINUED, line.translate(_LEFT_TO_RIGHT)
         return
+    kinds = line.translate(_DIRECTIONS)
     done = 0
     for start, end in (found.span() for found in _APART.finditer(kinds)):
         if start > done or not done:
@@ -109,6 +117,17 @@ def _parts(line: str, columns: int) -> Iterator[tuple[str, str]]:
         done = end
     if done < len(line) or not done:
         yield CONTINUED, line[done:]
+
+
+def _direction(letter: str) -> str:
+    return _CLASSES.get(unicodedata.bidirectional(letter), "L")
+
+
+def _left_to_right(letter: str) -> str:
+    return escape(letter) if _DIRECTIONS[ord(letter)] in "RA" else letter
+
+
+_DIRECTIONS, _LEFT_TO_RIGHT = Table(_direction), Table(_left_to_right)
 
 
 def _fitting(text: str, room: int, *, words: bool, taken: int = 0) -> Iterator[str]:
@@ -129,14 +148,19 @@ def _cut(text: str, room: int) -> Iterator[str]:
     if text.isascii():
         yield from (text[at : at + room] for at in range(0, max(len(text), 1), room))
         return
-    start = cluster = used = before = 0
-    for at, letter in enumerate(text):
-        if unicodedata.category(letter)[0] != "M":
-            cluster, before = at, used
-        size = _cells(letter)
-        if used + size > room and at > start:
-            end, used = (cluster, used - before) if cluster > start else (at, 0)
-            yield text[start:end]
-            start, before = end, 0
-        used += size
-    yield text[start:]
+    widths, start = text.translate(_WIDTHS), 0
+    while True:
+        window = widths[start : start + room]
+        size, used = len(window), _taken(window)
+        while used > room and size > 1:
+            size -= 1
+            used -= 2 if window[size] in "2M" else 1
+        end = start + size
+        if end >= len(text):
+            yield text[start:]
+            return
+        if widths[end] in "mM":
+            letter = max(widths.rfind("1", start + 1, end), widths.rfind("2", start + 1, end))
+            end = letter if letter > start else end
+        yield text[start:end]
+        start = end

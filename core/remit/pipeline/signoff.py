@@ -11,11 +11,13 @@ from remit.pipeline.attempt import PARKED_SECONDS, SIGNOFF_SECONDS, Approver, At
 from remit.pipeline.convert import convert
 from remit.pipeline.edited import take_edit
 from remit.pipeline.hosted import goes_on
+from remit.pipeline.lapsed import lapsed
 from remit.pipeline.notify import notified
 from remit.pipeline.refusals import refused_before, remember_refusal
-from remit.pipeline.standing import answered_before, grant, granted
+from remit.pipeline.standing import answered_before, granted
 from remit.pipeline.terminal import TerminalApprover
 from remit.pipeline.waiting import by_remit, put
+from remit.state.answering import StoredSignoff
 from remit.values import Result
 from remit_sandbox.signoff import Action, SignoffDecision, SignoffRequest, fits
 
@@ -37,8 +39,8 @@ async def sign_off(attempt: Attempt) -> Result | None:
     """Put the question to a person where the verdict asks for it; record `signoff.*`.
 
     The arguments are converted first, in a cell without rights, so that nobody approves what cannot
-    run. An action that a person refused before in this session is refused without asking, and one that is
-    asked about already is not asked about twice.
+    run. An action that a person refused before in this session is refused without asking, so is a call whose
+    question lapsed, and one that is asked about already is not asked about twice.
 
     Returns:
         `denied`, `parked`, `cancelled` (with `stop`), `invalid`, or None to go on.
@@ -66,6 +68,9 @@ async def sign_off(attempt: Attempt) -> Result | None:
         return _refused_before(attempt, known[1], first=own is not None)
     if answered_before(attempt, action):
         return None
+    late = lapsed(attempt)
+    if late is not None:
+        return late
     if not _can_ask(attempt):
         return await _nobody(attempt, action)
     if not _can_show(attempt):
@@ -123,7 +128,7 @@ async def _parked(attempt: Attempt, action: Action) -> tuple[str, list[str]]:
     """Keep the question until somebody answers it; return its id, and what went wrong in telling of it."""
     state = attempt.around.state
     waiting = state.asked_already(attempt.call.session, action.digest)
-    if waiting is not None:
+    if waiting is not None and not _taken_from_terminal(attempt, waiting):
         attempt.note("signoff.reused", {"for": "question", "nonce": waiting.nonce, "action": action.digest})
         return waiting.nonce, []
     request = request_of(attempt, action, PARKED_SECONDS)
@@ -131,6 +136,22 @@ async def _parked(attempt: Attempt, action: Action) -> tuple[str, list[str]]:
     attempt.note("signoff.asked", {**about(request), "parked": True}, about_sealed(request))
     await attempt.aflush(durable=True)
     return request.nonce, await notified(attempt, request)
+
+
+def _taken_from_terminal(attempt: Attempt, waiting: StoredSignoff) -> bool:
+    """Take back the question about this very call that a terminal had, whose time was short: it is asked anew to wait.
+
+    One that somebody answered meanwhile stays.
+    """
+    short = waiting.expires - waiting.created < PARKED_SECONDS - SIGNOFF_SECONDS
+    if not short or waiting.call != attempt.call.id or waiting.people:
+        return False
+    why = "the terminal that it was asked on is gone; it is asked anew"
+    refusal = SignoffDecision(answer="deny", digest=waiting.digest, reason=why, by="Remit")
+    if attempt.around.state.decide_signoff(refusal, nonce=waiting.nonce) != "denied":
+        return False
+    attempt.note("signoff.revoked", {"nonce": waiting.nonce, "by": "Remit"}, {"reason": why})
+    return True
 
 
 async def _ask_once(attempt: Attempt, action: Action) -> Result | None:
@@ -207,8 +228,8 @@ def _question(attempt: Attempt, action: Action) -> SignoffRequest:
 def _settled(attempt: Attempt, request: SignoffRequest, answer: SignoffDecision) -> Result | None:
     state, session = attempt.around.state, attempt.call.session
     if answer.approves:
-        if answer.answer == "session" and request.verdict == "ask":
-            state.remember_answer(session, grant(attempt), "allowed", answer.reason)
+        if answer.answer == "session" and request.covers:
+            state.remember_answer(session, request.covers, "allowed", request.nonce)
         attempt.request = request
         return None
     if answer.by != "Remit":

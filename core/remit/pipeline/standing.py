@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from remit.pipeline.asking import action_of, people_needed, source_of
+from remit.pipeline.asking import action_of, for_session_at_all, grant, people_needed, source_of
 from remit.pipeline.attempt import Attempt
-from remit.pipeline.resources import resolved
-from remit_sandbox.canonical import digest
 from remit_sandbox.signoff import Action, SignoffRequest
 
 
@@ -15,11 +13,11 @@ def answered_before(attempt: Attempt, action: Action) -> bool:
     """Take up an approval that covers the call; record where it comes from.
 
     An approval of exactly this action comes first. Answers for a session and standing sign-offs settle
-    nothing that must come apart, and nothing that has an impact is settled by a standing one.
+    nothing that must come apart, needs two people or has an impact.
     """
     if approved_before(attempt, action):
         return True
-    if attempt.decision is None or attempt.decision.verdict != "ask" or people_needed(attempt) > 1:
+    if not for_session_at_all(attempt):
         return False
     if granted(attempt):
         attempt.note("signoff.reused", {"for": "session", "action": action.digest})
@@ -41,39 +39,16 @@ def approved_before(attempt: Attempt, action: Action) -> bool:
         return False
     if needs_apart and verdict != "ask-apart":
         return False
-    if verdict == "ask" and (found.decision or {}).get("answer") == "session":
-        attempt.around.state.remember_answer(attempt.call.session, grant(attempt), "allowed")
     attempt.request = request
     return True
 
 
 def granted(attempt: Attempt) -> bool:
     """Tell whether a person allowed calls like this one for the session."""
+    if not for_session_at_all(attempt):
+        return False
     known = attempt.around.state.remembered_answer(attempt.call.session, grant(attempt))
     return known is not None and known[0] == "allowed"
-
-
-def grant(attempt: Attempt) -> str:
-    """Digest of what an answer for the whole session covers: the skill with its target arguments.
-
-    Where the manifest names no targets, every argument counts as one.
-    """
-    skill, arguments = attempt.known, attempt.arguments.value
-    fixed = {name: arguments.get(name) for name in skill.targets} if skill.targets else arguments
-    return digest(
-        {
-            "grant": 1,
-            "skill": skill.full,
-            "hash": skill.hash,
-            "version": skill.version,
-            "fixed": fixed,
-            "resolved": resolved(skill, arguments),
-            "session": attempt.call.session,
-            "principal": attempt.around.principal,
-            "policy": attempt.around.rules.digest,
-            "source": source_of(attempt),
-        }
-    )
 
 
 def still_stands(attempt: Attempt) -> bool:
@@ -84,8 +59,6 @@ def still_stands(attempt: Attempt) -> bool:
 
 
 def _stands(attempt: Attempt, action: Action) -> bool:
-    if attempt.known.impact:
-        return False
     attempt.standing = attempt.around.state.standing_for(action, source_of(attempt))
     if attempt.standing is None:
         return False

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 from remit.pipeline import outcome
 from remit.pipeline.attempt import Attempt
+from remit.policy.switched import decision_when_off
 from remit.state.switches import Off
-from remit.values import Decision, Result, Verdict
+from remit.values import Result
 
 if TYPE_CHECKING:
     from remit_sandbox import Cell
 
 LOOK_SECONDS = 0.25
 """Seconds between two looks at the switches while a call runs."""
-
-SOURCE = "remit kill"
 
 
 async def switched_off(attempt: Attempt) -> Result | None:
@@ -29,13 +28,11 @@ async def switched_off(attempt: Attempt) -> Result | None:
     off = _off(attempt)
     if off is None:
         return None
-    reason = off.says()
-    remedy = off.undo()
-    step: tuple[Verdict, str, str] = ("deny", SOURCE, reason)
-    attempt.decision = Decision(verdict="deny", reason=reason, source=SOURCE, steps=(step,), remedy=remedy)
-    attempt.note("call.decided", {"verdict": "deny", "source": SOURCE, "reason": reason})
+    decision = attempt.decision = decision_when_off(off)
+    attempt.note("call.decided", {"verdict": "deny", "source": decision.source, "reason": decision.reason})
     attempt.tell("decided")
-    return outcome.denied(attempt, reason, again="Asking again will not help.", remedy=remedy, by="Remit")
+    again = "Asking again will not help."
+    return outcome.denied(attempt, decision.reason, again=again, remedy=decision.remedy, by="Remit")
 
 
 @contextmanager

@@ -19,11 +19,15 @@ from remit_sandbox.signoff import APPROVING, Answer, Edit, SignoffDecision, Sign
 _HELP = """
   a   let this one call run, exactly as it is shown
   s   let it run, and calls of this session with the same targets as well
-  e   change the arguments first: in your editor (VISUAL or EDITOR), or one by one; then you are asked again
-  d   refuse it; you may say why, and the model reads that. "d wrong folder" says it at once
+  e   change the arguments first: in your editor (VISUAL or EDITOR), or one
+      by one; then you are asked again
+  d   refuse it; you may say why, and the model reads that.
+      "d wrong folder" says it at once
   q   refuse it and stop the run
-Enter, Ctrl-D and anything else refuse it, too. Nothing runs before you have typed a or s.
-A line that begins with "|" goes on with the one above it; "rtl" marks text that runs from right to left.
+Enter and Ctrl-D refuse it, too, and so does a third answer that is none of
+these. Nothing runs before you have typed a or s.
+A line that begins with "|" goes on with the one above it; "rtl" marks text
+that runs from right to left.
 
 """
 _NARROWER = "The window is narrower than it was, so what was shown may be broken: here it is again.\n"
@@ -219,9 +223,10 @@ def _answers(request: SignoffRequest) -> dict[str, Answer]:
 
 
 def _prompt(answers: Mapping[str, Answer]) -> str:
-    session = "[s] session  " if "s" in answers else ""
-    edit = "[e] edit  " if "e" in answers else ""
-    return f"Allow? [a] once  {session}{edit}[d] deny  [q] stop  [?] help  (Enter denies): "
+    """Return the last line of a question; with what is typed it fits into 80 columns."""
+    session = "[s] session " if "s" in answers else ""
+    edit = "[e] edit " if "e" in answers else ""
+    return f"Allow? [a] once {session}{edit}[d] deny [q] stop [?] (Enter denies): "
 
 
 def _edited(screen: _Screen, request: SignoffRequest) -> str:

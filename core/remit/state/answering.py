@@ -154,6 +154,10 @@ class Answering:
                 remembered: Remembered = "stopped" if decision.answer == "stop" else "denied"
                 answer = (asked.session, asked.action, remembered, decision.reason, time.time())
                 connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", answer)
+            covers = asked.request.get("covers")
+            if decision.answer == "session" and state == "approved" and covers:
+                row = (asked.session, covers, "allowed", asked.nonce, time.time())
+                connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
             if standing is not None:
                 insert_standing(connection, standing)
                 entries.append(standing_entry("signoff.standing", standing, by=decision.by, session=asked.session))
@@ -210,7 +214,7 @@ class Answering:
             return untaken.state, untaken.why_not
 
     def withdraw_approval(self, asked: StoredSignoff, *, by: str) -> bool:
-        """Take an approval back that has not been used; False when it has been, or there is none.
+        """Take an approval back that has not been used, and what it allowed for its session; False for neither.
 
         Raises:
             StateError: it cannot be written.
@@ -219,7 +223,9 @@ class Answering:
 
         def work(connection: sqlite3.Connection) -> bool:
             query = "UPDATE signoffs SET state = 'denied' WHERE nonce = ? AND state = 'approved'"
-            if not connection.execute(query, (asked.nonce,)).rowcount:
+            unused = connection.execute(query, (asked.nonce,)).rowcount
+            query = "DELETE FROM answers WHERE session = ? AND answer = 'allowed' AND reason = ?"
+            if not connection.execute(query, (asked.session, asked.nonce)).rowcount and not unused:
                 return False
             Chain(connection, self.database.scratch).add_all([prepared(entry)])
             return True
@@ -263,13 +269,49 @@ class Answering:
             return None
         return "stopped" if said["answer"] == "stop" else "denied", str(said.get("reason", ""))
 
-    def asked_already(self, session: str, action: str) -> StoredSignoff | None:
-        """Return the request about this very action in this session that waits for an answer, or None.
+    def lapsed_of(self, session: str, call: str) -> StoredSignoff | None:
+        """Return the last request about this very call when it has lapsed, or None.
 
         Raises:
             StateError: it cannot be read.
         """
-        return self._one("session = ? AND action = ? AND state = 'pending' AND expires > ?", session, action)
+        query = (
+            f"SELECT {COLUMNS} FROM signoffs WHERE session = ? AND call = ? ORDER BY created DESC, rowid DESC LIMIT 1"
+        )
+        row = self.database.read(lambda c: c.execute(query, (session, call)).fetchone())
+        found = None if row is None else stored(row)
+        return found if found is not None and found.state == "expired" else None
+
+    def lapse(self, asked: StoredSignoff) -> bool:
+        """Settle a request that has lapsed, with a record; False when that was done before.
+
+        Raises:
+            StateError: it cannot be written.
+        """
+        body = {"nonce": asked.nonce, "expired": asked.expires}
+        entry = prepared(request_entry("signoff.lapsed", asked, body, {}))
+
+        def work(connection: sqlite3.Connection) -> bool:
+            query = (
+                "UPDATE signoffs SET state = 'expired'"
+                " WHERE nonce = ? AND state IN ('pending', 'approved') AND expires < ?"
+            )
+            if not connection.execute(query, (asked.nonce, time.time())).rowcount:
+                return False
+            Chain(connection, self.database.scratch).add_all([entry])
+            return True
+
+        return self.database.write(work)
+
+    def asked_already(self, session: str, action: str) -> StoredSignoff | None:
+        """Return the request about this very action in this session that waits for an answer, or None.
+
+        One that a person put in its place, and that waits for another person, is about it, too.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        return self._one("session = ? AND ? IN (action, edits) AND state = 'pending' AND expires > ?", session, action)
 
     def _one(self, term: str, session: str, action: str) -> StoredSignoff | None:
         query = f"SELECT {COLUMNS} FROM signoffs WHERE {term} ORDER BY created LIMIT 1"

@@ -96,8 +96,7 @@ class Row(NamedTuple):
         return head + _middle(self.prev, self.sealed, self.seq if seq is None else seq) + tail
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """An entry in the form in which it is written; what is left to know is its place.
 
     Attributes:

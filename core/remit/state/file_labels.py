@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Collection
 from pathlib import PurePosixPath
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 _ABOVE_SLASH = chr(ord("/") + 1)
+_HALF = re.compile("[\ud800-\udfff]")
+_WRITTEN_HALF = re.compile("\0(....)")
 
 
 class FileLabels:
@@ -25,7 +28,7 @@ class FileLabels:
         """Add labels to files; those that they have stay. Raises StateError."""
 
         def work(connection: sqlite3.Connection) -> None:
-            for path in paths:
+            for path in map(_written, paths):
                 row = connection.execute("SELECT labels FROM file_labels WHERE path = ?", (path,)).fetchone()
                 both = " ".join(sorted({*labels, *(row[0].split() if row else ())}))
                 connection.execute("INSERT OR REPLACE INTO file_labels VALUES (?, ?, ?)", (path, both, time.time()))
@@ -41,7 +44,7 @@ class FileLabels:
             StateError: they cannot be read.
         """
         found = [row for path in paths for row in self._at(path)]
-        gone = {path for path, _ in found if not os.path.lexists(path)}
+        gone = {path for path, _ in found if not os.path.lexists(_read(path))}
         if gone:
             self.database.write(
                 lambda c: c.executemany("DELETE FROM file_labels WHERE path = ?", [(path,) for path in gone])
@@ -49,6 +52,7 @@ class FileLabels:
         return frozenset(label for path, labels in found if path not in gone for label in labels.split())
 
     def _at(self, path: str) -> list[tuple[str, str]]:
+        path = _written(path)
         below = path.rstrip("/") + "/"
         above = [str(one) for one in PurePosixPath(path).parents]
         query = (
@@ -56,3 +60,12 @@ class FileLabels:
         )
         values = (path, *above, below, below[:-1] + _ABOVE_SLASH)
         return self.database.read(lambda connection: connection.execute(query, values).fetchall())
+
+
+def _written(path: str) -> str:
+    """Return a path as the table has it: a name that is no UTF-8 holds what SQLite does not take."""
+    return _HALF.sub(lambda half: f"\0{ord(half[0]):04x}", path)
+
+
+def _read(written: str) -> str:
+    return _WRITTEN_HALF.sub(lambda half: chr(int(half[1], 16)), written)

@@ -16,6 +16,10 @@ from remit.state.tables import APPLICATION, STEPS, VERSION, statements
 if TYPE_CHECKING:
     import sqlite3
 
+CHECKPOINT = 4_000
+"""Pages in the write-ahead file from which on SQLite takes them over: that holds up whoever commits, and costs two
+flushes of the disk, however few of them there are. Most are changed again and again meanwhile."""
+
 WAL_LIMIT = 64 * 1024 * 1024
 """Bytes to which SQLite cuts the write-ahead file down once it has been taken over."""
 
@@ -30,6 +34,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     version = _version(connection, path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA fullfsync = ON")  # macOS alone: a flush that reaches the disk
     if version < VERSION:

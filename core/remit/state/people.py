@@ -16,6 +16,7 @@ from remit.state.chain import Chain, Entry, prepared
 from remit.state.database import Database
 from remit.state.old_tokens import OldToken, old_files, old_tokens, remove_old, still_there
 from remit_sandbox.signoff import same_person
+from remit_sandbox.unseen import is_unseen
 
 if TYPE_CHECKING:
     import sqlite3
@@ -73,8 +74,8 @@ class People:
             StateError: it cannot be written.
         """
         plain = name.strip()
-        if not plain or len(plain) > LONGEST or not plain.isprintable():
-            raise UsageError(f"{name[:LONGEST]!r} is no name: write up to {LONGEST} printable characters")
+        if not plain or len(plain) > LONGEST or any(map(is_unseen, plain)):
+            raise UsageError(f"{name[:LONGEST]!a} is no name: write up to {LONGEST} characters that show")
         token = PREFIX + secrets.token_urlsafe(_BYTES)
         folder = self.database.path.parent
         old = [one for one in old_tokens(folder) if same_person(one.name, plain)]
@@ -88,6 +89,8 @@ class People:
             may = roles.union(*(one.roles for one in before), *(cast("frozenset[Role]", one.roles) for one in old))
             for one in before:
                 connection.execute("DELETE FROM approvers WHERE name = ?", (one.name,))
+            for gone in dict.fromkeys([*(one.name for one in before), *(one.name for one in old)]):
+                self._record(connection, "token.removed", {"name": gone, "by": by, "replaced": True})
             _insert(connection, plain, _hash(token), time.time(), by, may)
             self._record(connection, "token.added", {"name": plain, "roles": sorted(may), "by": by})
 

@@ -15,6 +15,9 @@ from remit.state.records import Records
 if TYPE_CHECKING:
     import sqlite3
 
+SHORTEST_ID = 4
+"""Characters of a session's id that a person types at least."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SavedSession:
@@ -110,6 +113,23 @@ class Sessions(Records):
         """
         found = self.database.read(lambda connection: _loaded(connection, f"{_SELECT} WHERE id = ?", (session,)))
         return found[0] if found else None
+
+    def session_id(self, start: str) -> str:
+        """Return the id of the one session whose id is `start` or begins with it.
+
+        Raises:
+            UsageError: there is none, or more than one.
+            StateError: they cannot be read.
+        """
+        query = "SELECT id FROM sessions WHERE id = ? OR (length(?) >= ? AND substr(id, 1, length(?)) = ?) LIMIT 100"
+        values = (start, start, SHORTEST_ID, start, start)
+        found = [str(row[0]) for row in self.database.read(lambda c: c.execute(query, values).fetchall())]
+        if start in found:
+            return start
+        if len(found) != 1:
+            what = "more than one session begins with" if found else "there is no session"
+            raise UsageError(f"{what} {start[:100]}", remedy="remit sessions list")
+        return found[0]
 
     def sessions(self, *, limit: int = 100, status: str | None = None, but: str = "") -> tuple[SavedSession, ...]:
         """Return the sessions changed last, newest first.
@@ -223,7 +243,9 @@ class Sessions(Records):
                     f"session {session} is a task that an agent gave in session {known.parent}",
                     remedy=f"copy session {self.root_of(session)}",
                 )
-            raise UsageError(f"there is no session {session}" if known is None else f"there is a session {new} already")
+            if known is None:
+                raise UsageError(f"there is no session {session}", remedy="remit sessions list")
+            raise UsageError(f"there is a session {new} already", remedy="choose another id for the copy")
 
     def delete_session(self, session: str) -> bool:
         """Remove a session's transcript, its summaries and what a person answered in it; its records stay.

@@ -121,6 +121,8 @@ class Signoffs:
     def remember_answer(self, session: str, action: str, answer: Remembered, reason: str = "") -> None:
         """Keep a person's answer about an action for the rest of the session.
 
+        The reason of what is allowed is the id of the request that allowed it, by which it can be taken back.
+
         Raises:
             StateError: it cannot be written.
         """

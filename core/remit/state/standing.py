@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from remit.argument_paths import fixed, is_covered
 from remit.errors import UsageError
 from remit.state.chain import Chain, Entry, Prepared, prepared
 from remit.state.database import Database
@@ -32,7 +33,7 @@ class Pattern:
         skill, version, skill_hash, policy, principal: as in `remit_sandbox.signoff.Action`; any other version,
             skill or policy is not covered, so an upgrade or an edit of the policy ends it.
         source: what asks.
-        fields: names of the arguments that are fixed.
+        fields: names of the arguments that are fixed, or ways into them; see `remit.argument_paths`.
         fixed: their values, as canonical JSON.
         resolved: what those of them that are places stand for.
     """
@@ -51,6 +52,7 @@ class Pattern:
     def of(cls, action: Action, *, source: str, fields: Iterable[str]) -> Pattern:
         """Return the pattern that `action` fits with these arguments fixed."""
         names = tuple(sorted(set(fields)))
+        values = fixed(action.arguments, names)
         return cls(
             skill=action.skill,
             version=action.version,
@@ -59,8 +61,8 @@ class Pattern:
             principal=action.principal,
             source=source,
             fields=names,
-            fixed=canonical({n: action.arguments[n] for n in names if n in action.arguments}).decode(),
-            resolved={n: place for n, place in action.resolved.items() if n.partition("[")[0] in names},
+            fixed=canonical(values).decode(),
+            resolved={name: place for name, place in action.resolved.items() if is_covered(name, values)},
         )
 
     def covers(self, action: Action, source: str) -> bool:

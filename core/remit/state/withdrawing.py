@@ -41,6 +41,19 @@ class Withdrawing:
         rows = self.database.read(lambda c: c.execute(query, (session, time.time())).fetchall())
         return tuple(map(stored, rows))
 
+    def asked_about(self, session: str, call: str) -> StoredSignoff | None:
+        """Return the last question about a call as its model wrote it, whatever was answered, or None.
+
+        Raises:
+            StateError: it cannot be read.
+        """
+        query = (
+            f"SELECT {COLUMNS} FROM signoffs WHERE session = ? AND call = ? AND edits = ''"
+            " ORDER BY created DESC, rowid DESC LIMIT 1"
+        )
+        row = self.database.read(lambda c: c.execute(query, (session, call)).fetchone())
+        return None if row is None else stored(row)
+
     def withdraw_signoffs(self, asked: Sequence[StoredSignoff], *, by: str) -> None:
         """Take requests back, answered or not, in one transaction; one that was used meanwhile stays as it is.
 
