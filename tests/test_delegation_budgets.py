@@ -97,7 +97,7 @@ def test_the_time_above_ends_the_run_below() -> None:
         return "never"
 
     cast = Cast(top=[give("maths"), "end"], maths=[ask("local.wait"), "never"])
-    with bot(cast, wait, agents=[spec("maths")], limits=Limits(seconds=0.4)) as agent:
+    with bot(cast, wait, agents=[spec("maths")], limits=Limits(seconds=3.0)) as agent:
         result = agent.run("go")
         assert started.is_set() and result.status == "stopped" and "time limit" in result.stop_reason
         (child,) = agent.state.children_of(result.session)

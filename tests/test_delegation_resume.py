@@ -14,6 +14,7 @@ from remit.deployment.deployment import Deployment
 from remit.deployment.init import init
 from remit.deployment.trust import trust
 from remit.errors import UsageError
+from remit.loop.events import Delegated, RunEnded
 from remit.models.scripted import ask
 from remit.state.store import State
 from remit_sandbox.signoff import Answer, SignoffDecision
@@ -149,6 +150,33 @@ def test_stop_ends_the_whole_run(tmp_path: Path) -> None:
     assert (result.status, result.stop_reason) == ("stopped", "a person stopped the run") and DONE == []
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("said", ["stop", "deny"])
+def test_stop_ends_the_whole_run_also_when_the_process_dies_as_soon_as_the_agents_below_have_stopped(
+    folder: Path, said: Answer
+) -> None:
+    """Control: with a refusal the same run goes on, and writes."""
+    pid = os.fork()
+    if pid == 0:
+
+        def die(event: Any) -> None:
+            if isinstance(event, Delegated) and isinstance(event.inner, RunEnded):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        cast = Cast(top=[give("chief")], chief=[give("writer")], writer=[write(), "end"])
+        with speaker(folder, cast, approver=Person(said)) as a:
+            a.run("go", session="s1", on_event=die)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status)
+    with speaker(folder, Cast(top=[write("top"), "end"], chief=["led"]), approver=Person("once")) as a:
+        result = a.resume("s1")
+    if said == "stop":
+        assert (result.status, result.stop_reason, DONE) == ("stopped", "a person stopped the run", [])
+    else:
+        assert (result.status, DONE) == ("answered", ["top"])
+
+
 def test_one_of_two_side_by_side_waits_and_the_other_one_is_done_once(folder: Path) -> None:
     cast = Cast(top=[[give("writer"), give("chief", "look")]], writer=[write()], chief=[ask("local.look"), "I saw it"])
     with speaker(folder, cast) as a:
@@ -269,6 +297,21 @@ def test_what_agents_used_up_before_counts_when_the_run_goes_on(folder: Path) ->
     with speaker(folder, Cast(top=[turn(text="end")], writer=[turn(text="done")]), limits=Limits(cost=50.0)) as a:
         result = a.resume("s1")
         assert (result.status, result.usage.input_tokens, result.cost) == ("answered", 600, 6.0)
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(100.0, "answered"), (60.0, "stopped")])
+def test_the_time_of_a_task_counts_once(folder: Path, seconds: float, status: str) -> None:
+    from remit.loop.guards import Limits
+
+    with speaker(folder, Cast(top=[give("writer")], writer=[write()]), limits=Limits(seconds=seconds)) as a:
+        a.run("go", session="s1")
+        (child,) = a.state.children_of("s1")
+        for session in (child.id, "s1"):
+            a.state.append("run.ended", session=session, body={"status": "parked", "seconds": 60.0})
+    answer(folder)
+    with speaker(folder, Cast(top=["end"], writer=["done"]), limits=Limits(seconds=seconds)) as a:
+        assert a.resume("s1").status == status
+    assert len(DONE) == (status == "answered")
 
 
 def test_a_task_remembers_what_was_read_above(folder: Path) -> None:

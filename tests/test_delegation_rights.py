@@ -134,7 +134,7 @@ def _rights_within(mine: Rights, theirs: Rights) -> None:
     assert set(mine.private_net) <= set(theirs.private_net) and set(mine.exec) <= set(theirs.exec)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(chain=st.lists(AGENTS, min_size=1, max_size=3), upper=st.none() | AGENTS)
 def test_no_chain_of_agents_ever_widens(deployment: Deployment, chain: list[SubAgentConfig], upper: Any) -> None:
     reach = deployment_reach(deployment)

@@ -14,7 +14,7 @@ from remit.deployment.try_pack import try_pack
 from remit.errors import StateError
 from remit.loop.acting import Round
 from remit.loop.depending import independent
-from remit.loop.events import CallFinished, Event
+from remit.loop.events import CallFinished, CallProgress, Event
 from remit.loop.recall import Recall
 from remit.loop.transcript import Transcript
 from remit.models.scripted import ask
@@ -132,7 +132,7 @@ def test_what_does_not_depend_on_a_question_goes_on_while_a_person_thinks() -> N
 
     async def work(call: Call) -> None:
         if call.id == "0":
-            making.asked("0")
+            making.heard(CallProgress(session="s", call="0", skill="t.write", kind="asking"))
             await asyncio.wait_for(answered.wait(), 10)
         order.append(call.id)
         if call.id == "2":

@@ -48,6 +48,30 @@ def test_anything_else_is_a_misfit_that_says_why(text: str) -> None:
     assert isinstance(read, Misfit) and read.errors
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", '"nan"'])
+def test_what_is_no_number_of_json_is_no_answer(number: str) -> None:
+    for type_, text in (
+        (Weather, f'{{"city": "Oslo", "degrees": {number}}}'),
+        (list[float], f"[1, {number}]"),
+        (float, number.strip('"')),
+    ):
+        assert isinstance(AnswerType(type_).read(text), Misfit), type_
+    schema = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
+    assert isinstance(AnswerSchema(schema).read(f'{{"n": {number}}}'), Misfit)
+    assert AnswerSchema(schema).read('{"n": 1e9}') == Fits(value={"n": 1e9})
+
+
+def test_of_answers_that_differ_none_is_taken() -> None:
+    other = GOOD.replace("Oslo", "Bergen")
+    for text in (f"{GOOD} {other}", f"```json\n{GOOD}\n```\n```json\n{other}\n```"):
+        read = AnswerType(Weather).read(text)
+        assert isinstance(read, Misfit) and "differ" in read.errors
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    assert isinstance(AnswerSchema(schema).read('{"a": 1} {"a": 2}'), Misfit)
+    for text in (f"{GOOD} that is {GOOD}", f"Not {other} but\n```json\n{GOOD}\n```"):
+        assert AnswerType(Weather).read(text) == Fits(value=Weather(city="Oslo", degrees=3.5))
+
+
 @pytest.mark.parametrize(
     ("type_", "text", "value"),
     [(int, "42", 42), (Literal["yes", "no"], " yes\n", "yes"), (str, "hi", "hi"), (list[int], "[1, 2]", [1, 2]),

@@ -17,6 +17,7 @@ from remit.pipeline.editing import approve_edit, editable, edited
 from remit.policy.config import DefaultsConfig
 from remit.state.grants import grants_of
 from remit_sandbox.signoff import SignoffDecision, SignoffRequest
+from tests.in_process import Here
 
 
 @skill(effect="read")
@@ -168,6 +169,22 @@ def test_nobody_there_parks_and_goes_on_once_confirmed(monkeypatch: pytest.Monke
         assert tools(bot, 1) == ["local__look", "local__note"]
 
 
+def test_the_turn_that_proposed_counts_after_a_resume_as_it_does_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = [proposing("local.note"), "Hello."]
+    with agent(script, monkeypatch, approver=Person()) as bot:
+        whole = bot.run("Write a note.")
+    with agent(script, monkeypatch) as bot:
+        first = bot.run("Write a note.")
+        assert first.status == "parked" and first.usage.total_tokens
+        again = bot.resume(first.session)
+        assert again.status == "parked" and again.usage == first.usage, "asked once, counted once"
+        (waiting,) = bot.state.signoffs()
+        answer = SignoffDecision(answer="once", digest=waiting.digest, by="ann", channel="terminal")
+        bot.state.answer_signoff(waiting, answer)
+        result = bot.resume(first.session)
+    assert (result.status, result.steps, result.usage) == ("answered", whole.steps, whole.usage)
+
+
 def test_who_confirms_may_untick(monkeypatch: pytest.MonkeyPatch) -> None:
     with agent([proposing("local.note", "local.post"), "done"], monkeypatch) as bot:
         parked = bot.run("Post a note")
@@ -298,3 +315,45 @@ def test_in_read_only_mode_nothing_is_proposed(monkeypatch: pytest.MonkeyPatch, 
     with agent(["done"], monkeypatch, read_only=True) as bot:
         assert bot.run("Write a note").answer == "done"
         assert len(bot.model.requests) == 1  # type: ignore[attr-defined]
+
+
+def changed_note() -> Any:
+    @skill(effect="write", name="note")
+    def another(text: str) -> str:
+        """Write a note."""
+        return f"{text}, and somewhere else, too"
+
+    return another
+
+
+def test_a_grant_ends_when_the_skill_becomes_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Here(place=tmp_path).make("files")
+    here.edit(
+        "[defaults]", '[host_skills]\nallow = ["local.note", "local.look"]\n\n[defaults]\nsession_grants = "chosen"'
+    )
+    here.remit("trust", "--yes")
+    monkeypatch.setenv("REMIT_STATE", str(tmp_path / "state"))
+    seen: list[tuple[list[str], str]] = []
+
+    def ran(function: Any, **options: Any) -> None:
+        with Agent(here.folder, model=ScriptedModel(["done"]), skills=[look, function]) as bot:
+            bot.run("Write a note", session="s", **options)
+            (request,) = bot.model.requests  # type: ignore[attr-defined]
+            names = sorted({tool.name for tool in request.tools} & {"local__note", "files__write_file"})
+            seen.append((names, request.messages[0].content))
+
+    ran(note, grant=["local.note", "files.write_file"])
+    ran(note)
+    ran(changed_note())
+    ran(note)
+    ran(note, grant=["local.note"])
+    both, one = ["files__write_file", "local__note"], ["files__write_file"]
+    assert [names for names, _ in seen] == [both, both, one, one, both], "the second is the control"
+    assert ["changed or upgraded since: local.note" in told for _, told in seen] == [False, False, True, True, False]
+    assert "void" not in here.remit("sessions", "show", "s").out
+    ran(changed_note())
+    shown = here.remit("sessions", "show", "s")
+    assert "granted and void, because they were changed or upgraded since: local.note" in shown.out
+    assert here.remit("sessions", "show", "s", "--json").json["void"] == ["local.note"]
+    records = here.remit("log", "list", "--event", "session.granted", "--json").json
+    assert [one["body"]["how"] for one in records] == ["chosen", "void", "chosen", "void"]

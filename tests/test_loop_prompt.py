@@ -63,6 +63,58 @@ def test_the_deployment_overrides_and_the_program_comes_first(tmp_path: Path) ->
         assert model.requests[0].messages[0].content.startswith(said)
 
 
+AGENTS = """
+[memory]
+facts = true
+[agents.helper]
+description = "Helps."
+prompt = "Be a helper."
+agents = ["deep"]
+[agents.deep]
+description = "Goes deep."
+"""
+
+
+def test_agents_memory_and_what_each_part_takes_are_shown_as_they_are_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from remit.models.scripted import ask
+
+    folder = deployed(tmp_path, AGENTS)
+    config = folder / "remit.toml"
+    config.write_text(config.read_text().replace("[model]", "[model]\ncontext_length = 4096", 1))
+    trust(folder)
+    monkeypatch.chdir(folder)
+    assert run(["memory", "set", "home_city", "Oslo"]) == 0
+    capsys.readouterr()
+    shown = {}
+    for name in ("", "helper", "deep"):
+        assert run(["prompt", "show", "--json", *(["--agent", name] if name else [])]) == 0
+        shown[name] = json.loads(capsys.readouterr().out)
+    give = {"helper": "helper", "deep": "deep"}
+    script = [ask("remit.delegate", agent=give["helper"], task="t"), ask("remit.delegate", agent="deep", task="t"), "d"]
+    model = ScriptedModel([*script, "h", "end"])
+    with Agent(folder, model=model) as agent:
+        assert agent.run("go").answer == "end"
+    for number, name in enumerate(("", "helper", "deep")):
+        request, body = model.requests[number], shown[name]
+        assert body["messages"][0]["content"] == request.messages[0].content and body["agent"] == name
+        assert [tool["name"] for tool in body["tools"]] == [tool.name for tool in request.tools]
+        parts = {part["name"]: part for part in body["budget"]["parts"]}
+        assert body["budget"]["left"] == 4096 - sum(part["tokens"] for part in parts.values()) > 0
+        assert ("memory" in parts) is (name == "")
+    assert model.requests[0].messages[1].content.startswith(shown[""]["memory"]["text"])
+    assert shown[""]["memory"]["facts"] == 1 and "Oslo" in shown[""]["memory"]["text"]
+    assert shown["helper"]["fragments"][0]["text"] == "Be a helper." and shown["helper"]["memory"] is None
+    assert run(["prompt", "show"]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "Memory (facts: 1), at the beginning of a new session:" in out and "tokens left for the conversation: " in out
+    )
+    assert run(["prompt", "show", "--agent", "nobody"]) == 2
+    assert "nobody asks an agent nobody" in capsys.readouterr().err
+
+
 def test_what_is_shown_is_what_the_model_gets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from remit.loop.recall import Recall, all_lost
 from remit.loop.transcript import Transcript
 from remit.models.protocol import Message, ToolCall, Usage
 from remit.skills import Skill
+from remit.state.chain import Entry
 from remit.state.store import State
 from remit.values import Call, Effect
 
@@ -113,6 +114,41 @@ def test_what_the_turns_took_counts_on_and_turns_of_runs_before_do_not(state: St
     state.append("turn.reply", session="s", body={"input_tokens": 1, "output_tokens": 1})
     found = Recall(state, "s", skills(), "stopped").of([], ())
     assert len(found.turns) == 1 and found.anew
+
+
+def test_a_run_that_got_its_limits_anew_counts_from_there(state: State) -> None:
+    state.append("run.ended", session="s", body={"status": "stopped", "seconds": 7.5})
+    state.append("run.started", session="s", body={"resumed": True, "anew": 4, "seconds": 0.0})
+    found = Recall(state, "s", skills(), "running").of([CALL], ())
+    assert (found.turns, found.begin, found.seconds, found.anew) == ((), 4, 0.0, False)
+    assert found.results == {}, "the log knows of the call, although it was asked for before"
+    state.append("turn.reply", session="s", body={"input_tokens": 1, "output_tokens": 1, "seconds": 1.5})
+    state.append("run.started", session="s", body={"resumed": True, "seconds": 1.5})
+    found = Recall(state, "s", skills(), "running").of([], ())
+    assert (len(found.turns), found.begin, found.seconds) == (1, 4, 1.5)
+
+
+def test_the_time_of_calls_counts_also_where_the_process_died_before_the_next_turn(state: State) -> None:
+    """Those of tasks, too; what others write into the log afterwards does not."""
+
+    def at(time: float, event: str, session: str = "s", **body: Any) -> None:
+        entry = Entry(event=event, session=session, body=body, time=time)
+        state.save_session(session, [], status="running", records=[entry])
+
+    def seconds() -> float:
+        return Recall(state, "s", skills(), "running").of([], ()).seconds
+
+    at(1000.0, "turn.reply", seconds=2.0)
+    state.begin_child("task", parent="s")
+    at(1003.0, "call.finished")
+    assert seconds() == 5.0
+    at(1007.0, "turn.reply", "task", seconds=1.0)
+    at(2000.0, "signoff.answered")
+    at(2000.0, "call.settled")
+    assert seconds() == 9.0
+    at(2001.0, "run.ended", seconds=9.5)
+    at(3000.0, "call.finished")
+    assert seconds() == 9.5
 
 
 def test_a_transcript_keeps_what_was_written_and_opens_what_has_no_result() -> None:

@@ -199,6 +199,23 @@ def test_the_last_step_is_for_the_answer(tmp_path: Path) -> None:
     assert ([r.status for r in control.calls], control.status) == (["ok"], "stopped")
 
 
+def test_every_call_of_a_result_has_its_events(tmp_path: Path) -> None:
+    """Also those that come when the model may only answer, which are not made."""
+    events: list[Event] = []
+    run = new_run(
+        lambda request: ask("t.double", n=len(request.messages)),
+        Functions(double=double),
+        tmp_path,
+        limits=Limits(steps=3),
+        events=events,
+    )
+    result = execute(run)
+    assert [one.status for one in result.calls] == ["ok", "ok", "cancelled"]
+    calls = [one.call for one in result.calls]
+    assert [event.call.id for event in events if isinstance(event, CallProposed)] == calls
+    assert [event.result.call for event in events if isinstance(event, CallFinished)] == calls
+
+
 def test_two_calls_in_turn_end(tmp_path: Path) -> None:
     turn = iter(range(1000))
     limits = Limits(steps=300, nudge_repeats=90, same_results=99, most_repeats=99)
@@ -312,7 +329,9 @@ def test_calls_that_only_read_run_together_and_come_in_order(tmp_path: Path) -> 
     async def nap(n: int) -> int:
         running.append(n)
         most.append(len(running))
-        await asyncio.sleep(0.05 * (3 - n))
+        while len(most) < together:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01 * (3 - n))
         running.remove(n)
         return n
 
@@ -416,7 +435,7 @@ REPLIES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     replies=st.lists(REPLIES, max_size=8),
     effect=st.sampled_from(["read", "write"]),

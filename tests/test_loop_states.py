@@ -46,7 +46,7 @@ RUNS = int(os.environ.get("REMIT_RUNS", "20"))
 
 pytestmark = pytest.mark.timeout(120 + RUNS)
 
-MODEST = settings(max_examples=RUNS, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MODEST = settings(max_examples=RUNS, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Killed(BaseException):
@@ -219,8 +219,9 @@ def test_a_run_waits_with_the_agent_that_it_asked() -> None:
         return Delegated(session="s", call="c1", agents=("helper",), inner=event)
 
     asking = CallProgress(session="child", call="c1", skill="t.send", kind="asking")
-    assert course.hear(inside(asking)) == "c1" and course.state == "waiting"
-    assert course.hear(inside(TurnRetried(session="child", step=1, reason="503", wait=1.0))) == ""
+    course.hear(inside(asking))
+    assert course.state == "waiting"
+    course.hear(inside(TurnRetried(session="child", step=1, reason="503", wait=1.0)))
     assert course.state == "waiting"
     course.hear(inside(CallProgress(session="child", call="c1", skill="t.send", kind="answered")))
     assert course.state == "acting"

@@ -65,11 +65,11 @@ class Begins(ScriptedModel):
 )
 def test_what_was_begun_to_be_said_is_better_than_nothing(script: Any, answer: str, tmp_path: Path) -> None:
     run = new_run(
-        Begins(*script), Functions(look=lambda n: n), tmp_path, limits=Limits(seconds=0.2), stream=True
+        Begins(*script), Functions(look=lambda n: n), tmp_path, limits=Limits(seconds=2.0), stream=True
     )  # fmt: skip
     result = execute(run)
     assert (result.status, result.answer) == ("stopped", answer)
-    assert result.stop_reason == "the time limit of 0.2 s is reached"
+    assert result.stop_reason == "the time limit of 2 s is reached"
     assert "prob" not in str(run.transcript.to_json()), "half a turn is none"
 
 

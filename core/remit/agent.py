@@ -29,6 +29,7 @@ from remit.loop.kept import Kept
 from remit.loop.observing import watched
 from remit.loop.outcome import Instead, RunResult
 from remit.loop.parked import entered
+from remit.loop.preview import Preview, preview
 from remit.loop.prompt import Fragment
 from remit.loop.recall import Recall
 from remit.loop.remembering import memory_for, opening_of, remembering
@@ -38,9 +39,9 @@ from remit.loop.showing import Showing
 from remit.loop.sight import sighted, with_images
 from remit.loop.speakers import Given, prompt_of, require_prices, speakers_of
 from remit.loop.terms import Asked, Terms, narrowed, terms_for
-from remit.loop.transcript import Transcript
 from remit.loop.voices import Choir
-from remit.models.protocol import Model, ModelRequest
+from remit.loop.whole import read_back
+from remit.models.protocol import Model
 from remit.pipeline.configured import checkpoints_of, notifier_of, redactor_of, telemetry_of
 from remit.pipeline.events import PipelineEvent
 from remit.pipeline.observing import observed
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from remit.delegation.spec import AgentSpec
     from remit.deployment.deployment import Deployment
     from remit.pipeline.attempt import Approver
+    from remit.pipeline.tape import Tape
 
 
 class Agent:
@@ -85,6 +87,7 @@ class Agent:
         yes_to_writes: writes need no sign-off, where the deployment allows that.
         principal: for whom it acts; None for the deployment's own.
         name: of the agent, for rules.
+        tape: keeps what calls give, or plays it instead of running them; None for neither.
 
     Attributes:
         deployment: the open deployment, None for an agent in code.
@@ -119,6 +122,7 @@ class Agent:
         yes_to_writes: bool = False,
         principal: str | None = None,
         name: str = "",
+        tape: Tape | None = None,
     ) -> None:
         require_approver(approver)
         self._closing: Closing = []
@@ -170,6 +174,7 @@ class Agent:
                 telemetry=self._telemetry,
                 on_event=observed(extensions, self.state, known, self._redactor, self._heard),
                 notify=notifier_of(config, folder) if self.deployment is not None else None,
+                tape=tape,
             )
             self._pipeline = self._new_pipeline(skills=known)
             self._choir = Choir(speakers, self._pipeline.skills)
@@ -199,16 +204,18 @@ class Agent:
         """The pipeline that every call of this agent goes through."""
         return self._pipeline
 
-    def shown(self, question: str = "") -> ModelRequest:
-        """Return what the model gets before anybody said a word: the system prompt, examples, and skills.
+    def terms(self, **asked: Unpack[Asked]) -> Terms:
+        """Return the terms of a run; they may name skills of agents below, too. Raises UsageError, see `arun`."""
+        return terms_for(self.skills, below=self._team.below(), **asked)
 
-        Where the skills are too many to offer all of them, it has those that a first `question` finds.
+    def preview(self, question: str = "", *, agent: str = "") -> Preview:
+        """Return what the model gets before anybody said a word, with the skills that a first `question` finds.
+
+        Raises UsageError where there is no `agent` of that name below, StateError where no fact can be read.
         """
-        return self._showing.first(self._choir.voices(lambda model: model)[0].interpreter, question)
-
-    def offered(self, question: str = "") -> tuple[str, ...]:
-        """Return the full names of the skills that a model is offered for a first `question`."""
-        return self._showing.offered(self.skills, question)
+        if agent:
+            return self._team.preview(agent, question)
+        return preview(self._choir, self.prompt, self._showing, question=question, memory=self._memory)
 
     def run(
         self,
@@ -256,8 +263,7 @@ class Agent:
             UsageError: the id is none, the session has a run going on, or the terms cannot be kept.
             StateError: the session cannot be read.
         """
-        terms = terms_for(self.skills, **asked)
-        return await self._alone(free_session(session, self._taken), question, on_event, terms)
+        return await self._alone(free_session(session, self._taken), question, on_event, self.terms(**asked))
 
     def resume(
         self, session: str, *, on_event: Callable[[Event], None] | None = None, **asked: Unpack[Asked]
@@ -278,7 +284,7 @@ class Agent:
             UsageError: there is no such session, it has come to its end, it has a run going on, or see `arun`.
             StateError: the session cannot be read.
         """
-        terms = terms_for(self.skills, **asked)
+        terms = self.terms(**asked)
         require_unfinished(self.state, free_session(session, self._taken))
         return await self._alone(session, None, on_event, terms)
 
@@ -286,7 +292,7 @@ class Agent:
         self, session: str, question: str | None, on_event: Callable[[Event], None] | None, terms: Terms
     ) -> RunResult:
         """Run in a session that no other process has at the same time."""
-        emit = self._watched(on_event or _ignore)
+        emit = self._watched(on_event or (lambda _: None))
         with self.state.leased(session), taken(session, self._taken):
             terms = entered(terms, self.state, session, asks=question is not None)
             terms = with_images(terms, self.state, session)
@@ -363,7 +369,7 @@ class Agent:
             voices = self._choir.with_terms(caller.skills, settled.instructions, seen)
         run = Run(
             session=session,
-            transcript=Transcript.from_json(begun, keep_open=True),
+            transcript=read_back(begun, self.state, session),
             voices=voices,
             caller=caller,
             store=Kept(self.state, self._redactor),
@@ -389,7 +395,3 @@ class Agent:
         running = self._running.get(event.call.session)
         if running is not None and (told := from_pipeline(event)) is not None:
             running.run.hear_of_call(told)
-
-
-def _ignore(_: Event) -> None:
-    """Let an event pass."""

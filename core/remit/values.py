@@ -59,6 +59,8 @@ class Call:
         repaired: the text was damaged JSON that a parser mended.
         ledger: what its session has heard and read, for provenance; None where nobody knows.
         labels: of a result that its session has not read yet, and that this call may rest on.
+        watched: somebody hears what its cell prints; else that is not asked for.
+        hidden: a part of the arguments was not kept, so it cannot be made.
     """
 
     id: str
@@ -71,6 +73,8 @@ class Call:
     repaired: bool = False
     ledger: Ledger | None = field(default=None, repr=False, compare=False)
     labels: frozenset[str] = frozenset()
+    watched: bool = True
+    hidden: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from remit.loop.outcome import RunResult
 from remit.loop.run import Run
 from remit.loop.sources import Sources
 from remit.models.protocol import Message, Usage
+from remit.values import Result
 
 _LABELS = ("private", "untrusted")
 
@@ -95,10 +96,20 @@ class ChildRun(Run):
         super().__post_init__()
         self._budget = SharedBudget(self.limits, above=self.above)
         self._sources = Sources(self.before)
+        self.watched = self.above.watched
 
     async def perform(self) -> RunResult:
         """Do the task that the transcript begins with; outcomes and cancellation as in `execute`."""
         return await self._until_outcome(self.transcript.messages[0].content)
+
+    def called_below(self, skills: Collection[str]) -> None:
+        """Count them here and above."""
+        super().called_below(skills)
+        self.above.called_below(skills)
+
+    def _take(self, results: tuple[Result, ...]) -> None:
+        super()._take(results)
+        self.above.called_below(self._called)
 
     @property
     def read(self) -> frozenset[str]:

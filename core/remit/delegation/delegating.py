@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from remit.delegation.child import ChildRun, child_session, labels_read, limits_below, read_above, task_message
@@ -10,6 +11,7 @@ from remit.delegation.member import Means, Member
 from remit.delegation.passing import passing_on
 from remit.delegation.telling import told, told_before
 from remit.deployment.agents import chain_words
+from remit.loop.elapsed import elapsed
 from remit.loop.kept import Kept
 from remit.loop.recall import Recall
 from remit.loop.running import Running, within_span
@@ -23,6 +25,7 @@ from remit.values import Call
 
 if TYPE_CHECKING:
     from remit.delegation.team import Team
+    from remit.loop.guards import Limits
     from remit.state.sessions import SavedSession
 
 
@@ -146,7 +149,7 @@ class Child:
             voices=voices,
             caller=caller,
             store=store,
-            limits=limits_below(self._above.run.left(), member.limits),
+            limits=limits_below(self._left(resumed=saved is not None), member.limits),
             terms=terms,
             keep_raw=means.keep_raw,
             emit=passing_on(self._above.run.hear_of_call, self._call, member.chain),
@@ -156,6 +159,13 @@ class Child:
             before=self._before,
             about=self._about(),
         )
+
+    def _left(self, *, resumed: bool) -> Limits:
+        """Return what the run above has left for the whole task, whose time until now is counted there already."""
+        left = self._above.run.left()
+        if not resumed or left.seconds is None:
+            return left
+        return replace(left, seconds=left.seconds + elapsed(self._means.state, self.session))
 
     def _terms(self, *, resumed: bool) -> Terms:
         """Return what the run may call: what the run above may, and on going on what it could before."""

@@ -90,6 +90,7 @@ class Member:
         choir: the same, offered these skills.
         limits: of its runs.
         pipeline: that its calls go through.
+        prompt: the fragments of its system prompt.
     """
 
     chain: tuple[str, ...]
@@ -99,6 +100,7 @@ class Member:
     choir: Choir
     limits: Limits
     pipeline: Pipeline
+    prompt: tuple[Fragment, ...]
 
     @property
     def name(self) -> str:
@@ -134,6 +136,7 @@ def member_of(
         choir=Choir(speakers, pipeline.skills),
         limits=limits_for(known, means.limits),
         pipeline=pipeline,
+        prompt=prompt_for(chain[0], known, means),
     )
 
 
@@ -149,19 +152,30 @@ def speakers_for(name: str, known: Known, above: Sequence[Speaker], means: Means
         UsageError: a cost limit has no price to count with.
         DeploymentError: an endpoint, a key or a provider cannot be used.
     """
-    site, config = means.site, means.site.config
-    agent = config.agent.model_copy(update={"prompt": None})
+    site, prompt = means.site, prompt_for(name, known, means)
     table = known.config.model
-    apart = config.model_copy(update={"agent": agent, "model": table or config.model})
+    apart = _apart(known, means)
     given = Given(model=known.model, prompt=known.config.prompt)
     if isinstance(known.model, str) and table is None:
         given = replace(given, base_url=means.given.base_url, api_key=means.given.api_key)
-    prompt = (*prompt_of(given, apart, site.extensions), _duty(name, known))
     if not has_own_model(known):
         return [replace(one, speech=replace(one.speech, prompt=joined(prompt))) for one in above]
     speakers = speakers_of(given, prompt, apart, site.folder, site.extensions)
     require_prices(speakers, limits_for(known, means.limits).cost)
     return speakers
+
+
+def prompt_for(name: str, known: Known, means: Means) -> tuple[Fragment, ...]:
+    """Return the fragments of an agent's system prompt, what it has to know of its place last."""
+    given = Given(prompt=known.config.prompt)
+    return (*prompt_of(given, _apart(known, means), means.site.extensions), _duty(name, known))
+
+
+def _apart(known: Known, means: Means) -> Config:
+    """Return the configuration as it is for an agent: with its own model, and no prompt that a person's agent has."""
+    config = means.site.config
+    agent = config.agent.model_copy(update={"prompt": None})
+    return config.model_copy(update={"agent": agent, "model": known.config.model or config.model})
 
 
 def has_own_model(known: Known) -> bool:

@@ -9,9 +9,10 @@ from remit.delegation.delegating import Delegating
 from remit.delegation.member import Means, Member, Site, called_by, has_own_model, member_of, speakers_for
 from remit.delegation.roster import Roster, check_skills, roster_of
 from remit.deployment.delegate import delegate_skill
-from remit.deployment.reach import Reach, deployment_reach
+from remit.deployment.reach import Reach, deployment_reach, named
 from remit.errors import UsageError
 from remit.loop.guards import Limits
+from remit.loop.preview import Preview, preview
 from remit.loop.running import Running
 from remit.loop.speakers import Given
 from remit.loop.voices import Speaker
@@ -144,6 +145,36 @@ class Team:
         """Close what the models have open on the running event loop."""
         for member in self._members.values():
             await member.choir.aclose()
+
+    def preview(self, name: str, question: str = "") -> Preview:
+        """Return what the model of an agent gets where it is asked, by the shortest chain that leads to it.
+
+        Raises:
+            UsageError: no chain leads to an agent of this name.
+            DeploymentError, PolicyError: as `member`.
+        """
+        chains: list[tuple[str, ...]] = [(self._roster.name,)]
+        for chain in chains:
+            if chain[0] == name and len(chain) > 1:
+                member = self.member(chain)
+                return preview(member.choir, member.prompt, self.means.showing, question=question, agent=name)
+            chains += [(one, *chain) for one in self._roster.callable_by(chain)]
+        known = sorted({one for chain in chains for one in chain[:-1]})
+        raise UsageError(f"nobody asks an agent {name}", remedy=f"there are {', '.join(known) or 'none'}")
+
+    def below(self) -> dict[str, Skill]:
+        """Return the skills that agents which are asked by the first one, or by those, call, by full name."""
+        found: dict[str, Skill] = {}
+        waiting, seen = list(self._roster.top), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                config = self._roster.agents[name].config
+                own = self._reach.skills if config.skills is None else dict(named(config.skills, self._reach.skills))
+                found |= called_by(own, config.only_delegates)
+                waiting += config.agents
+        return found
 
     def callable_by(self, chain: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of those that the first agent of a chain may delegate to."""

@@ -33,7 +33,9 @@ def told_before(agent: str, saved: SavedSession, state: State, labels: frozenset
     records = state.records(session=saved.id, event="run.ended", newest_first=True, limit=1)
     body = next((record.body for record in records), {})
     answer = _last_words(saved) if saved.status == "answered" else str(body.get("answer", ""))
-    return _told(agent, saved.status, answer, str(body.get("reason", "")), labels)
+    calls = state.records(session=saved.id, event="call.finished", newest_first=True)
+    stop = saved.status != "answered" and any(record.body.get("stop") for record in calls)
+    return _told(agent, saved.status, answer, str(body.get("reason", "")), labels, stop=stop)
 
 
 def _told(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from remit.loop.depending import independent
-from remit.loop.events import CallFinished, CallProposed, Event
+from remit.loop.events import CallDecided, CallFinished, CallProgress, CallProposed, Delegated, Event
 from remit.loop.ports import Caller
 from remit.loop.wording import (
     CANCELLED_RUNNING,
@@ -16,12 +16,17 @@ from remit.loop.wording import (
     NOT_RUN_CANCELLED,
     NOT_RUN_FAILED,
     NOT_RUN_LATE,
+    NOT_RUN_LATE_UNSIGNED,
     NOT_RUN_PARKED,
     NOT_RUN_STOPPED,
+    NOT_RUN_UNSIGNED,
 )
 from remit.values import Call, Result
 
 if TYPE_CHECKING:
+    from remit.loop.run import Run
+    from remit.models.protocol import ToolCall
+    from remit.provenance.ledger import Ledger
     from remit.skills import Skill
 
 
@@ -39,9 +44,17 @@ class Round:
         self._parallel = parallel
         self._calls: Sequence[Call] = ()
         self._started: set[str] = set()
+        self._unsigned: set[str] = set()
         self._done: dict[str, Result] = {}
         self._questions: dict[str, asyncio.Event] = {}
         self._broken: Exception | None = None
+
+    def decline(self, calls: Sequence[Call], text: str, known: Mapping[str, Result]) -> tuple[Result, ...]:
+        """Return a result for each of `calls`, of which none is made: as in `known`, or with `text` as the reason."""
+        for call in calls:
+            self._emit(CallProposed(session=call.session, call=call))
+            self._finish(call, known.get(call.id) or not_run(call, text, "cancelled"))
+        return tuple(self._done[call.id] for call in calls)
 
     async def run(self, calls: Sequence[Call], known: Mapping[str, Result] | None = None) -> tuple[Result, ...]:
         """Make `calls` and return their results. Raises for cancellation and faults of the host.
@@ -63,10 +76,16 @@ class Round:
             await self._in_order(due)
         return self.results(cancelled=False)
 
-    def asked(self, call: str) -> None:
-        """A person has the question of a call before them: what does not depend on it goes on."""
-        if call in self._questions:
-            self._questions[call].set()
+    def heard(self, event: Event) -> None:
+        """Take an event of a call: where a person has its question before them, what does not depend on it goes on."""
+        match event:
+            case CallProgress(kind="asking") | Delegated(inner=CallProgress(kind="asking")):
+                if event.call in self._questions:
+                    self._questions[event.call].set()
+            case CallDecided() if event.decision.verdict != "allow":
+                self._unsigned.add(event.call)
+            case CallProgress(kind="started"):
+                self._unsigned.discard(event.call)
 
     def broken(self, error: Exception) -> None:
         """A listener failed in the middle of a call: that is raised once the call has its result."""
@@ -84,6 +103,8 @@ class Round:
     def _without(self, call: Call, cancelled: bool, late: bool) -> Result:
         if not cancelled:
             return not_run(call, NOT_RUN_FAILED, "failed")
+        if call.id in self._unsigned:
+            return not_run(call, NOT_RUN_LATE_UNSIGNED if late else NOT_RUN_UNSIGNED, "cancelled")
         if call.id in self._started:
             return not_run(call, LATE_RUNNING if late else CANCELLED_RUNNING, "cancelled")
         return not_run(call, NOT_RUN_LATE if late else NOT_RUN_CANCELLED, "cancelled")
@@ -176,6 +197,28 @@ def _unwrapped() -> Iterator[None]:
         yield
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
+
+
+def asked_for(call: ToolCall, id_: str, run: Run, ledger: Ledger | None) -> Call:
+    """Return what the pipeline gets of a call of the model's: the arguments exactly as written.
+
+    Args:
+        call: as the model asked for it.
+        id_: of the call in the transcript.
+        run: that makes it.
+        ledger: where values came from; None where nobody weighs that.
+    """
+    return Call(
+        id=id_,
+        skill=run.names.full(call.named or call.name),
+        arguments=call.written or call.arguments,
+        session=run.session,
+        step=run.steps,
+        repaired=call.repaired,
+        ledger=ledger,
+        watched=run.watched,
+        hidden=call.hidden,
+    )
 
 
 def not_run(call: Call, text: str, status: Literal["cancelled", "failed", "parked", "lost"]) -> Result:

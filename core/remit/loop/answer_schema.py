@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remit.errors import SchemaError, UsageError
-from remit.loop.answer_type import MOST_ERRORS, AnswerType, Fits, Misfit, values_in
+from remit.loop.answer_type import MOST_ERRORS, NO_JSON, AnswerType, Fits, Misfit, read_values
 from remit.packs.arguments import Arguments, Checked
 from remit.packs.schema import accept_schema
 
@@ -30,15 +30,15 @@ class AnswerSchema(AnswerType):
         self._arguments = Arguments(self.schema)
 
     def read(self, text: str) -> Fits | Misfit:
-        """Return the value that `text` holds: all of it, a fenced block, or the first JSON in it that fits."""
-        first = ""
-        for value in values_in(text):
-            checked = self._arguments.check(value)
-            if isinstance(checked, Checked):
-                return Fits(value=checked.value)
-            told = [f"{one.path or 'the answer'}: {one.message}" for one in checked.errors[:MOST_ERRORS]]
-            first = first or "; ".join(told) + "."
-        return Misfit(errors=first or "it holds no JSON.")
+        """Return the value that `text` holds: all of it, a fenced block, or the only JSON in it that fits."""
+        return read_values(text, self._read_json) or Misfit(errors=NO_JSON)
+
+    def _read_json(self, text: str) -> Fits | Misfit:
+        checked = self._arguments.check(text)
+        if isinstance(checked, Checked):
+            return Fits(value=checked.value)
+        told = [f"{one.path or 'the answer'}: {one.message}" for one in checked.errors[:MOST_ERRORS]]
+        return Misfit(errors="; ".join(told) + ".")
 
 
 def answer_of(type_: object) -> AnswerType | None:

@@ -161,7 +161,7 @@ class Asking:
         reply = await self._reply(voice, request)
         voice.circuit.answered()
         voice.counting.learn(counted, reply.usage.input_tokens)
-        heard = voice.interpreter.hear(reply)
+        heard = voice.interpreter.hear(reply).within_limits
         self._show_rest(heard.text)
         return Turn(
             request=request,

@@ -37,9 +37,23 @@ class Budget:
         self._last = (0.0, 0.0, 0.0)
 
     @property
+    def used(self) -> float:
+        """Seconds that the run took, with those before it was left and gone on with."""
+        return self._clock() - self._began
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds that are left, never less than 0; None where there is no limit."""
+        return None if self._limits.seconds is None else max(0.0, self._limits.seconds - self.used)
+
+    @property
     def late(self) -> bool:
         """Whether the time is up."""
-        return self._limits.seconds is not None and self._clock() - self._began >= self._limits.seconds
+        return self.seconds == 0.0
+
+    def go_on(self, seconds: float) -> None:
+        """Count `seconds` that the run took before it was left."""
+        self._began -= seconds
 
     def begin(self) -> None:
         """A turn begins: until the next one, its calls count with it."""
@@ -70,11 +84,10 @@ class Budget:
 
         What cannot be held, because a use or a price is not known, has nothing left.
         """
-        limits, used = self._limits, self._clock() - self._began
+        limits = self._limits
         tokens = None if limits.tokens is None else 0 if self._uncounted else max(0, limits.tokens - self.tokens)
         cost = None if limits.cost is None else 0.0 if self._unpriced else max(0.0, limits.cost - self.cost)
-        seconds = None if limits.seconds is None else max(0.0, limits.seconds - used)
-        return replace(limits, tokens=tokens, cost=cost, seconds=seconds)
+        return replace(limits, tokens=tokens, cost=cost, seconds=self.seconds)
 
     def room(self) -> tuple[Room, str]:
         """Return what is left, and of what there is too little; a person reads that."""
@@ -96,8 +109,7 @@ class Budget:
         elif limits.cost is not None:
             yield _room(self.cost, cost, limits.cost), f"the cost limit of {limits.cost:g} is reached"
         if limits.seconds is not None:
-            used = self._clock() - self._began
-            yield _room(used, seconds, limits.seconds), out_of_time(limits.seconds)
+            yield _room(self.used, seconds, limits.seconds), out_of_time(limits.seconds)
 
 
 def out_of_time(seconds: float) -> str:

@@ -12,6 +12,7 @@ from remit.extensions.extensions import Extensions
 from remit.extensions.values import ModelWanted
 from remit.loop.manner import behaviour_for
 from remit.models.circuit import Circuit, circuit_of
+from remit.models.endpoint import LONGEST_REPLY
 from remit.models.keys import resolve_key
 from remit.models.openai import OpenAIModel
 from remit.models.price import Price, PricedModel
@@ -19,9 +20,6 @@ from remit.models.protocol import Model
 
 if TYPE_CHECKING:
     from remit.deployment.config import BreakerConfig, Config, FallbackConfig, ModelConfig
-
-LONGEST_REPLY = 10
-"""How many times the configured timeout one reply may take while it keeps coming."""
 
 
 def chosen_model(
@@ -108,7 +106,7 @@ def price_of(name: str, one: ModelConfig | FallbackConfig, own: ModelConfig, fol
         DeploymentError: the list cannot be read.
     """
     if one.price is not None and name == one.name:
-        return Price(input=one.price.input, output=one.price.output), "remit.toml"
+        return Price(**one.price.model_dump()), "remit.toml"
     if own.prices is None:
         return None, ""
     from remit.models.price_list import listed_price

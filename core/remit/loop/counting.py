@@ -69,11 +69,7 @@ class Counting:
 
     def bare(self, message: Message) -> int:
         """Return the count of a message before it is set right; kept on the message."""
-        known = vars(message).get(_SLOT)
-        if known is None or known[0] is not self:
-            known = (self, self._count(message) + self._image * len(message.images))
-            vars(message)[_SLOT] = known
-        return int(known[1])
+        return message.tokens(self, self._whole)
 
     def bare_head(self, head: Head) -> int:
         """Return the count of what a request begins with, before it is set right; kept on it."""
@@ -95,6 +91,9 @@ class Counting:
         """Compare what was counted for a request, before it was set right, with what its endpoint said."""
         if said is not None and bare >= SMALL:
             self._ratios.append(min(max(said / bare, LEAST), MOST))
+
+    def _whole(self, message: Message) -> int:
+        return self._count(message) + self._image * len(message.images)
 
     def _count(self, message: Message) -> int:
         if self._tokenizer is None:

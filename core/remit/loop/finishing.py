@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from remit.loop.answer_type import Misfit
 from remit.loop.promises import promises
 from remit.loop.terms import FIRST, Terms
-from remit.loop.wording import CALL_FIRST, CALL_REQUIRED, PROMISED
+from remit.loop.wording import CALL_FIRST, CALL_REQUIRED, PROMISED, TASK_REQUIRED
 from remit.models.protocol import Message
 
 ECHO = 20
@@ -53,13 +53,17 @@ class Finishing:
         terms: of the run.
         most_promises: replies in a row that promise and call nothing.
         shown: full name of a skill to the name that the model sees.
+        own: full names of the skills that the run calls itself; others it has called by the agents below it.
 
     Attributes:
         value: the answer as its type, once one fits.
     """
 
-    def __init__(self, terms: Terms, *, most_promises: int, shown: Callable[[str], str]) -> None:
+    def __init__(
+        self, terms: Terms, *, most_promises: int, shown: Callable[[str], str], own: Container[str] | None = None
+    ) -> None:
         self._terms = terms
+        self._own = own
         self._most_promises = most_promises
         self._shown = shown
         self._misfits = 0
@@ -93,13 +97,17 @@ class Finishing:
         if not due and not called and first not in FIRST:
             due = [first]
         if due:
-            names = ", ".join(map(self._shown, due))
-            note, reason = CALL_REQUIRED.format(names=names), f"the model did not call {', '.join(due)}, as it had to"
+            note, reason = self._call(due), f"the model did not call {', '.join(due)}, as it had to"
         elif first == "required" and not called:
             note, reason = CALL_FIRST, "the model called no skill, as it had to"
         else:
             return None
         return Objection(kind="uncalled", most=REMINDERS + 1, note=note, reason=reason)
+
+    def _call(self, due: Sequence[str]) -> str:
+        """Return what the model is told of calls that are due."""
+        own = [self._shown(name) for name in due if self._own is None or name in self._own]
+        return CALL_REQUIRED.format(names=", ".join(own)) if own else TASK_REQUIRED.format(names=", ".join(due))
 
     def _promise(self, text: str) -> Objection | None:
         if not promises(text):

@@ -23,7 +23,7 @@ from remit.pipeline.grant_skill import ENABLED, confirming, enable_skills, kind_
 from remit.pipeline.pipeline import Pipeline
 from remit.policy.grants import SessionGrants
 from remit.skills import Skill
-from remit.state.grants import copies_granted, grant, grants_of, propose
+from remit.state.grants import copies_granted, grant, grants_of, propose, take_back
 from remit.state.store import State
 from remit.values import Call, Result
 from remit_sandbox.errors import SandboxError
@@ -45,6 +45,12 @@ NARROWED = (
 )
 """What the model is told when its session lacks skills."""
 
+VOID = (
+    "Granted to this session, and not there any more because they were changed or upgraded since: {names}. A person "
+    "has to grant them again."
+)
+"""What the model is told of a grant that ended so."""
+
 Spent = tuple[Usage, float | None]
 """Tokens and cost; a cost of None is not known."""
 
@@ -58,18 +64,21 @@ class Settled:
         ended: status and reason of a run that ends before it began: its list waits for a person, or could not be made.
         spent: tokens and cost of the turn that proposed; None where the model was not asked.
         missing: the session lacks skills that its agent has.
+        void: full names of those that it lacks because they became others since they were granted.
     """
 
     terms: Terms
     ended: tuple[RunStatus, str] | None = None
     spent: Spent | None = None
     missing: bool = False
+    void: frozenset[str] = frozenset()
 
     @property
     def instructions(self) -> str:
         """What the model is told of the terms, at the end of the system prompt."""
         answer = self.terms.answer.instructions if self.terms.answer is not None else ""
-        return "\n\n".join(filter(None, (answer, NARROWED if self.missing else "")))
+        void = VOID.format(names=", ".join(sorted(self.void))) if self.void else ""
+        return "\n\n".join(filter(None, (answer, NARROWED if self.missing else "", void)))
 
 
 class Granting:
@@ -119,22 +128,33 @@ class Granting:
             StateError: the state cannot be read or written.
         """
         writing = {full: skill for full, skill in sorted(self._skills.items()) if skill.effect != "read"}
-        before = grants_of(self._state, session).granted
+        before = self._standing(session)
         narrows = self._mode != "off" or before is not None or copies_granted(self._state, session)
         chosen = _chosen(terms, narrows) & frozenset(writing)
         if terms.grant is not None or chosen:
             had = chosen | (before or frozenset())
             if had != before:
-                grant(self._state, session, had, how="chosen")
-            return self._with(terms, had)
+                grant(self._state, session, [writing[full] for full in chosen], how="chosen")
+            return self._with(terms, had, void=self._void(session))
         if before is not None:
-            return self._with(terms, before)
+            return self._with(terms, before, void=self._void(session))
         if not narrows or not writing:
             return Settled(terms=terms)
         open_ = {full: skill for full, skill in writing.items() if terms.skills is None or full in terms.skills}
         if self._mode in ("off", "chosen") or not open_:
             return self._with(terms)
         return await self._confirmed(session, question, terms, open_)
+
+    def _standing(self, session: str) -> frozenset[str] | None:
+        """Return what a session was granted, without what has become another skill since: that is taken back."""
+        grants = grants_of(self._state, session)
+        changed = grants.changed(self._skills)
+        if changed:
+            take_back(self._state, session, changed)
+        return None if grants.granted is None else grants.granted - changed
+
+    def _void(self, session: str) -> frozenset[str]:
+        return grants_of(self._state, session).void & self._skills.keys()
 
     def _with(self, terms: Terms, granted: frozenset[str] = frozenset(), **also: Any) -> Settled:
         has = frozenset(full for full, skill in self._skills.items() if skill.effect == "read" or full in granted)
@@ -222,7 +242,7 @@ def _as_heard(state: State, session: str, question: str | None, terms: Terms) ->
     saved = state.load_session(session)
     transcript = Transcript.from_json(saved.transcript if saved is not None else ())
     if question is not None:
-        transcript.question(question, attached=terms.attached, own_words=terms.own_words)
+        transcript.ask(question, terms)
     return transcript
 
 

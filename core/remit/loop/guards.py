@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -102,6 +102,7 @@ def chosen_limits(limits: Limits | None, max_steps: int | None, own: Limits) -> 
 
 
 N = TypeVar("N", int, float)
+K = TypeVar("K", bound=tuple[str, ...])
 
 
 def _smaller(left: N | None, right: N | None) -> N | None:
@@ -123,9 +124,9 @@ class Guards:
     def __init__(self, limits: Limits, *, reads: Callable[[str], bool] = _reads_nothing) -> None:
         self._limits = limits
         self._reads = reads
-        self._rounds: deque[frozenset[tuple[str, str]]] = deque(maxlen=limits.window)
-        self._outcomes: deque[frozenset[tuple[str, str, str]]] = deque(maxlen=limits.window)
-        self._near: deque[frozenset[tuple[str, str, str]]] = deque(maxlen=limits.window)
+        self._rounds: deque[tuple[tuple[str, str], ...]] = deque(maxlen=limits.window)
+        self._outcomes: deque[tuple[tuple[str, str, str], ...]] = deque(maxlen=limits.window)
+        self._near: deque[tuple[tuple[str, str, str], ...]] = deque(maxlen=limits.window)
         self._denied = 0
         self._invalid = 0
         self._nothing = 0
@@ -135,10 +136,10 @@ class Guards:
         """Take in a round of calls with their results."""
         self._strikes.clear()
         keys = [(call.name, canonical(call.arguments)) for call in calls]
-        self._rounds.append(frozenset(keys))
-        self._outcomes.append(frozenset((*key, result.text) for key, result in zip(keys, results, strict=False)))
+        self._rounds.append(_each_once(keys))
+        self._outcomes.append(_each_once((*key, result.text) for key, result in zip(keys, results, strict=False)))
         near = [(call.name, nearly(call.arguments)) for call in calls]
-        self._near.append(frozenset((*key, result.text) for key, result in zip(near, results, strict=False)))
+        self._near.append(_each_once((*key, result.text) for key, result in zip(near, results, strict=False)))
         for result in results:
             self._denied = self._denied + 1 if result.status == "denied" else 0
             if self._denied >= self._limits.denials:
@@ -212,7 +213,12 @@ class Guards:
         return count
 
 
-def _most_repeated(rounds: Sequence[frozenset[tuple[str, ...]]]) -> tuple[int, str]:
+def _each_once(keys: Iterable[K]) -> tuple[K, ...]:
+    """Return what a round has, whatever the order and however often: smaller than a set, and every session has many."""
+    return tuple(sorted(set(keys)))
+
+
+def _most_repeated(rounds: Sequence[tuple[tuple[str, ...], ...]]) -> tuple[int, str]:
     """Return how often what the last round has most came in `rounds`, and the skill."""
-    counts = [(sum(key in earlier for earlier in rounds), key[0]) for key in sorted(rounds[-1])]
+    counts = [(sum(key in earlier for earlier in rounds), key[0]) for key in rounds[-1]]
     return max(counts, default=(0, ""))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from remit.loop.transcript import bare_name
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from remit.models.wire import wire_names
 from remit.skills import READ_RESULT, Skill
+
+MOST_CALLS = 256
+"""Calls of one reply that are made, whichever model wrote it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +33,15 @@ class Heard:
     errors: tuple[str, ...] = ()
     reasoning: str = ""
     carry: str = ""
+
+    @property
+    def within_limits(self) -> Heard:
+        """The reply with the first `MOST_CALLS` of its calls; the model is told of the others."""
+        more = len(self.calls) - MOST_CALLS
+        if more <= 0:
+            return self
+        told = f"One reply may have {MOST_CALLS} calls: its last {more} were left out. Ask for them in your next one."
+        return replace(self, calls=self.calls[:MOST_CALLS], errors=(*self.errors, told))
 
 
 class Names:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from remit.loop.ports import Store
+from remit.loop.whole import cleaned
 from remit.pipeline.redact import Redactor
 from remit.state.chain import Entry
 
@@ -14,7 +15,7 @@ from remit.state.chain import Entry
 class Kept:
     """A store that keeps sessions and records without what must not be kept.
 
-    The running conversation is not changed; a session that is loaded again reads a mark where a secret was.
+    The running conversation is not changed; one that is loaded again has a mark where a secret was, see `whole`.
     One run has one of these: messages that it has seen are not gone through again.
     """
 
@@ -50,7 +51,7 @@ class Kept:
     ) -> None:
         """Save a session, see `Store`; what this run has saved already is not gone through or written again."""
         same = self._known(transcript)
-        new = [_cleaned(message, self._redactor) for message in transcript[same:]]
+        new = [cleaned(message, self._redactor) for message in transcript[same:]]
         self._given[same:], self._clean[same:] = transcript[same:], new
         saved, self._saved = min(self._saved, same), 0
         clean = [self._entry(entry) for entry in records]
@@ -65,9 +66,3 @@ class Kept:
         """Return how many messages at the beginning were given before; the transcript hands out the same objects."""
         length = min(len(self._given), len(transcript))
         return next((place for place in range(length) if self._given[place] is not transcript[place]), length)
-
-
-def _cleaned(message: Mapping[str, Any], redactor: Redactor) -> Mapping[str, Any]:
-    """Return a message without what is hidden: itself, where nothing is."""
-    clean: Mapping[str, Any] = redactor.value(dict(message))
-    return message if clean == message else clean

@@ -33,21 +33,25 @@ class Past:
     closing: str = ""
 
 
-def replay(messages: Sequence[Message], *, guards: Guards, replies: Replies, names: Names) -> Past:
+def replay(
+    messages: Sequence[Message], *, guards: Guards, replies: Replies, names: Names, begin: int | None = None
+) -> Past:
     """Let `guards` and `replies` count again what they had counted when the run was left; return the rest.
 
     Args:
-        messages: of the session; those since the person's last question are the run's. A round without all its results
-            is left to the run itself.
+        messages: of the session. A round without all its results is left to the run itself.
         guards, replies: of the run that goes on.
         names: full names of skills by those in the transcript.
+        begin: how many messages there were before the run; None where it began with the person's last question.
     """
     past = Past()
     said: Message | None = None
     before = ""
-    for number, message in enumerate(messages[_begin(messages) :], _begin(messages)):
+    start = _begin(messages) if begin is None else begin
+    first = _round_of(messages, start)
+    for number, message in enumerate(messages[first:], first):
         if message.role == "assistant":
-            past.steps += 1
+            past.steps += number >= start
             before, said = past.said, message
             past.said = message.content if message.content.strip() else past.said
             if message.calls:
@@ -94,6 +98,14 @@ def last_round(messages: Sequence[Message]) -> tuple[int, tuple[ToolCall, ...]]:
         if messages[number].calls:
             return number, messages[number].calls
     return 0, ()
+
+
+def _round_of(messages: Sequence[Message], start: int) -> int:
+    """Return the place of the message whose calls a run found open when it began, and made; else `start`."""
+    place = start
+    while 0 < place < len(messages) and messages[place].role == "tool":
+        place -= 1
+    return place
 
 
 def _begin(messages: Sequence[Message]) -> int:

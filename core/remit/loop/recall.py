@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from remit.loop.elapsed import elapsed
 from remit.loop.sameness import value_of
 from remit.loop.transcript import LOST, Transcript
-from remit.loop.wording import LOST_BEFORE, NOT_ENDED_TASK, NOT_RUN_INTERRUPTED, NOT_RUN_LEFT, NOT_RUN_REFUSED
+from remit.loop.wording import LOST_BEFORE, NOT_ENDED_TASK, NOT_KEPT, NOT_RUN_INTERRUPTED, NOT_RUN_LEFT, NOT_RUN_REFUSED
 from remit.models.protocol import ToolCall, Usage
 from remit.skills import Skill
 from remit.values import Call, Result, Status
@@ -36,7 +37,10 @@ class Recalled:
         turns: what each model turn took.
         errors: what could not be read of the last reply.
         anew: the run had ended; whoever goes on with it gives it its limits anew.
+        begin: messages that there were when it got its limits anew before; None where it began with a question.
+        seconds: that the run took until it was left, without the time in which it waited for a person.
         left: results of calls that waited for a person, for a session that goes on without them.
+        called: full names of the skills that agents called for the run.
     """
 
     results: Mapping[str, Result] = field(default_factory=dict)
@@ -44,7 +48,10 @@ class Recalled:
     turns: tuple[Took, ...] = ()
     errors: tuple[str, ...] = ()
     anew: bool = False
+    begin: int | None = None
+    seconds: float = 0.0
     left: Mapping[str, Result] = field(default_factory=dict)
+    called: frozenset[str] = frozenset()
 
 
 def all_lost(calls: Sequence[Call], waited: Collection[str] = ()) -> Recalled:
@@ -112,23 +119,39 @@ class Recall:
         Raises:
             StateError: the log cannot be read.
         """
-        began = self._began()
-        turns = [*self._state.records(session=self._session, event="turn.reply", after=began)]
-        if not turns:  # they were asked for in another session, or in another log
+        known = self._known(calls, waited)
+        gone = {call.id: _unmade(call, NOT_KEPT) for call in calls if call.hidden}
+        gone = {id_: result for id_, result in gone.items() if id_ not in self._given(calls)}
+        return replace(known, results={**gone, **known.results})
+
+    def _known(self, calls: Sequence[Call], waited: Collection[str]) -> Recalled:
+        begun = self._begun()
+        began = 0 if begun is None else begun.seq
+        last = next(self._state.records(session=self._session, event="turn.reply", newest_first=True, limit=1), None)
+        if last is None:  # they were asked for in another session, or in another log
             lost_here = all_lost(calls, set(waited) - self._given(calls))
-            return replace(lost_here, anew=self._anew, left=self._left(calls, waited))
+            proposed = tuple(_took(record.body) for record in self._proposed(began))
+            begin = None if begun is None else begun.body.get("anew")
+            return replace(lost_here, anew=self._anew, left=self._left(calls, waited), turns=proposed, begin=begin)
         found = [(call, self._fate(call, calls)) for call in calls]
         return Recalled(
             results={call.id: result for call, result in found if result is not None},
             begun={call.id: lost(call) for call, result in found if result is None and self._has_begun(call)},
             turns=tuple(
                 _took(asked.body)
-                for asked in (*self._asked(self._session, began), *self._below(self._session, began))
+                for asked in (
+                    *self._proposed(began),
+                    *self._asked(self._session, began),
+                    *self._below(self._session, began),
+                )
                 if not asked.body.get("failed") or "input_tokens" in asked.body
             ),
-            errors=tuple(map(str, turns[-1].body.get("errors", ()))),
+            errors=tuple(map(str, last.body.get("errors", ()))),
             anew=self._anew,
+            begin=None if begun is None else begun.body.get("anew"),
+            seconds=elapsed(self._state, self._session),
             left=self._left(calls, waited),
+            called=frozenset(self._called_below(self._session, began)),
         )
 
     def _left(self, calls: Sequence[Call], waited: Collection[str]) -> dict[str, Result]:
@@ -148,14 +171,38 @@ class Recall:
         known = ((call.id, self._skills.get(call.skill)) for call in calls)
         return {id_ for id_, skill in known if skill is not None and skill.hosted is not None}
 
-    def _began(self) -> int:
-        """Return the number of the record of the run's beginning, 0 where there is none."""
+    def _begun(self) -> Record | None:
+        """Return the record of the run's beginning: with a question, or where it got its limits anew.
 
-        def within(record: Record) -> bool:
-            return record.event != "run.started" or bool(record.body.get("resumed"))
+        For a copy of a session that is that of the first one.
+        """
 
-        begun = self._state.records(session=self._session, event="run.", newest_first=True)
-        return next((record.seq for record in begun if not within(record)), 0)
+        def begins(record: Record) -> bool:
+            return record.event == "session.copied" or not record.body.get("resumed") or "anew" in record.body
+
+        session, before = self._session, 0
+        while True:
+            events = ("run.started", "session.copied")
+            found = [self._newest(session, event, before, begins) for event in events]
+            begun = max((one for one in found if one is not None), key=lambda record: record.seq, default=None)
+            if begun is None or begun.event == "run.started":
+                return begun
+            session, before = str(begun.body.get("of", "")), begun.seq
+
+    def _newest(self, session: str, event: str, before: int, wanted: Callable[[Record], bool]) -> Record | None:
+        records = self._state.records(session=session, event=event, newest_first=True, after=before)
+        return next(filter(wanted, records), None)
+
+    def _proposed(self, began: int) -> Iterator[Record]:
+        """Yield the turns that the run took before its beginning: those that proposed which skills it has."""
+        if not began:
+            return
+        turns = self._state.records(session=self._session, event="turn.reply", after=began, newest_first=True)
+        ended = next(self._state.records(session=self._session, event="run.", after=began, newest_first=True), None)
+        for record in turns:
+            if record.body.get("step") != 0 or (ended is not None and record.seq < ended.seq):
+                return
+            yield record
 
     def _asked(self, session: str, after: int) -> Iterator[Record]:
         """Yield what a model was asked for in a session: turns, and summaries, which cost as much."""
@@ -168,6 +215,12 @@ class Recall:
             if task.status not in ("running", "parked"):
                 yield from self._asked(task.id, after)
                 yield from self._below(task.id, after)
+
+    def _called_below(self, session: str, after: int) -> Iterator[str]:
+        """Yield the skills that agents called in the tasks of a session."""
+        for task in self._state.children_of(session):
+            yield from (one.skill for one in self._state.records(session=task.id, event="call.finished", after=after))
+            yield from self._called_below(task.id, after)
 
     def _last(self, call: Call) -> Record | None:
         """Return the last that was recorded of a call's beginning or end."""
@@ -199,7 +252,12 @@ class Recall:
 
 
 def _took(body: Mapping[str, Any]) -> Took:
-    usage = Usage(input_tokens=body.get("input_tokens"), output_tokens=body.get("output_tokens"))
+    usage = Usage(
+        input_tokens=body.get("input_tokens"),
+        output_tokens=body.get("output_tokens"),
+        cached_tokens=body.get("cached_tokens", 0),
+        cache_writes=body.get("cache_writes", 0),
+    )
     estimate = body.get("estimated_tokens")
     counted = usage if estimate is None else Usage(input_tokens=estimate, output_tokens=0)
     return Took(usage, counted, body.get("cost"))

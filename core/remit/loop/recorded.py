@@ -16,17 +16,20 @@ if TYPE_CHECKING:
     from remit.loop.transcript import Transcript
 
 
-def run_body(model: str, terms: Terms, *, resumed: bool) -> dict[str, Any]:
+def run_body(model: str, terms: Terms, *, resumed: bool, anew: int | None = None) -> dict[str, Any]:
     """Return what is recorded of a run's beginning; a run that goes on later has no other terms.
 
     Args:
         model: name of the one that is asked first.
         terms: of the run.
         resumed: it goes on with a session, without a new question.
+        anew: messages that the session had, where the run gets its limits anew; None where it goes on with its counts.
     """
     body: dict[str, Any] = {"model": model}
     if resumed:
         body["resumed"] = True
+    if anew is not None:
+        body["anew"] = anew
     if terms.skills is not None:
         body["skills"] = sorted(terms.skills)
     if terms.required:
@@ -50,6 +53,9 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "output_tokens": reply.usage.output_tokens,
         "duration": turn.duration,
     }
+    for name in ("cached_tokens", "cache_writes"):
+        if count := getattr(reply.usage, name):
+            body[name] = count
     if reply.cost is not None:
         body["cost"] = reply.cost
     if reply.usage.total_tokens is None:  # a run that goes on counts that, too

@@ -115,7 +115,8 @@ async def opening_of(memory: Memory | None, state: State, session: str) -> tuple
         return ()
     from remit.extensions.extensions import record_fault
     from remit.extensions.values import Fault
-    from remit.memory.memory import LOADED, OWN_STORE
+    from remit.memory.meanwhile import LOADED
+    from remit.memory.memory import OWN_STORE
     from remit.memory.message import opening
 
     if memory.where == OWN_STORE:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from remit.errors import RemitError
-from remit.loop.acting import Round, not_run
+from remit.loop.acting import Round, asked_for
 from remit.loop.asking import Asking, Turn, Wanted
 from remit.loop.budget import Budget, out_of_time
 from remit.loop.events import Event, RunEnded, RunStarted, RunState, Told
@@ -28,7 +28,7 @@ from remit.loop.states import Course
 from remit.loop.terms import FREE, Terms
 from remit.loop.transcript import Transcript
 from remit.loop.voices import Voice
-from remit.loop.wording import CLOSING, NOT_RUN_CLOSED, PARTLY
+from remit.loop.wording import CLOSING, NOT_RUN_CLOSED, NOT_RUN_LATE, PARTLY
 from remit.models.estimate import estimated
 from remit.models.protocol import ModelReply, ToolCall, Usage
 from remit.skills import READ_RESULT
@@ -77,9 +77,11 @@ class Run:
         self.names = self.voices[0].interpreter.names
         self._guards = Guards(self.limits, reads=self._reads)
         self._budget = Budget(self.limits)
-        self._finishing = Finishing(self.terms, most_promises=self.limits.promises, shown=self.names.wire)
+        own, promises = self.caller.skills, self.limits.promises
+        self._finishing = Finishing(self.terms, most_promises=promises, shown=self.names.wire, own=own)
         self._replies = Replies(self._finishing, self._guards, self.limits)
         self._course = Course(self.session, self.emit)
+        self.watched = self.stream
         self._journal = Journal(self.store, self.session)
         self._asking = Asking.of(self, self._record)
         self._sources = Sources()
@@ -89,6 +91,7 @@ class Run:
         self._left: tuple[Result, ...] = ()
         self._known: Mapping[str, Result] = {}
         self._making: Round | None = None
+        self._anew: int | None = None
         self._after_round = ""
         self._closing = "no skill may be called first" if self.terms.first == "none" else ""
         self._outcome: tuple[RunStatus, str] | None = self.ended
@@ -100,9 +103,9 @@ class Run:
 
     def hear(self, event: Event) -> None:
         """Take an event of a call or a turn of this run, and pass it on; the state follows from some."""
-        asking = self._course.hear(event)
-        if asking and self._making is not None:
-            self._making.asked(asking)
+        if self._making is not None:
+            self._making.heard(event)
+        self._course.hear(event)
 
     def hear_of_call(self, event: Event) -> None:
         """Do what `hear` does in the middle of a call; what a listener raises waits until the call has its result."""
@@ -122,14 +125,17 @@ class Run:
         self._budget.spend(usage, cost)
         self._gathered.count(usage, cost)
 
+    def called_below(self, skills: Collection[str]) -> None:
+        """Count skills that an agent called for this run as called."""
+        self._called |= set(skills)
+
     async def execute(self, question: str) -> RunResult:
         """Answer `question`. Cancelled at any point, it saves the session and lets the cancellation go on.
 
         Faults of the host and of the model's endpoint are an outcome (`failed`), no exception.
         """
         self._left = settled(self.transcript, lambda call: self._call(call.id, call), self.recall)
-        terms = self.terms
-        self.transcript.question(question, attached=terms.attached, own_words=terms.own_words, images=terms.images)
+        self.transcript.ask(question, self.terms)
         return await self._until_outcome(question)
 
     async def resume(self) -> RunResult:
@@ -143,15 +149,18 @@ class Run:
         self._asked = [self._call(call.id, call) for call in self.transcript.open_calls]
         recalled = self.recall(self._asked, {call.id for call in self._asked} - interrupted)
         self._known = recalled.results
-        if not recalled.anew:
+        self._anew = len(self.transcript.messages) if recalled.anew else None
+        if self._anew is None:
             self._go_back(recalled)
         return await self._until_outcome("")
 
     def _go_back(self, recalled: Recalled) -> None:
         """Count again what the run had counted before it was left."""
-        past = replay(self.transcript.messages, guards=self._guards, replies=self._replies, names=self.names)
+        said, begin = self.transcript.messages, recalled.begin
+        past = replay(said, guards=self._guards, replies=self._replies, names=self.names, begin=begin)
+        self._budget.go_on(recalled.seconds)
         self.steps = self._course.step = past.steps
-        self._called, self._gathered.said = past.called, past.said
+        self._called, self._gathered.said = past.called | recalled.called, past.said
         self._closing = past.closing or self._closing
         self._after_round = PARTLY.format(errors=" ".join(recalled.errors)) if recalled.errors and self._asked else ""
         for took in recalled.turns:
@@ -162,7 +171,7 @@ class Run:
         for left in self._left:
             self.hear(Told(session=self.session, step=0, text=f"{left.skill}: {left.text}"))
         try:
-            begun = run_body(self.voices[0].model.name, self.terms, resumed=not question)
+            begun = run_body(self.voices[0].model.name, self.terms, resumed=not question, anew=self._anew)
             self._record("run.started", begun, {"question": question})
             self._save(durable=False)
             self._course.to(self.state, "a person asks" if question else "the session is gone on with")
@@ -184,8 +193,11 @@ class Run:
     async def _in_time(self) -> None:
         """Make steps until there is an outcome; when the time is up, what is running is cancelled."""
         seconds = self.limits.seconds
+        if seconds is not None and self._budget.late:
+            self._take(self._round().decline(self._asked, NOT_RUN_LATE, self._known))
+            return self._end("stopped", out_of_time(seconds))
         try:
-            async with timeout(seconds) as limit:
+            async with timeout(self._budget.seconds) as limit:
                 while self._outcome is None:
                     await self.step()
         except TimeoutError:
@@ -268,7 +280,7 @@ class Run:
                 self._save(durable=any(map(self._changes, self._asked)))
                 self._course.to("acting")
             case "refuse":
-                self._take(tuple(not_run(call, NOT_RUN_CLOSED, "cancelled") for call in self._asked))
+                self._take(self._round().decline(self._asked, NOT_RUN_CLOSED, {}))
                 self._end("stopped", self._closing)
             case "answer":
                 self._gathered.said = move.kept or self._gathered.said
@@ -293,7 +305,7 @@ class Run:
         return self._end("stopped", reason)
 
     async def _act(self) -> None:
-        self._making = Round(self.caller, self.hear, parallel=self.limits.parallel)
+        self._making = self._round()
         try:
             results = await self._making.run(self._asked, self._known)
             results = await self._asking.shortened(results, self.transcript.messages)
@@ -307,16 +319,11 @@ class Run:
         self._judge(results)
 
     def _call(self, id_: str, call: ToolCall) -> Call:
-        """Return what the pipeline gets: the arguments exactly as written, under the id of the transcript."""
-        return Call(
-            id=id_,
-            skill=self.names.full(call.named or call.name),
-            arguments=call.written or call.arguments,
-            session=self.session,
-            step=self.steps,
-            repaired=call.repaired,
-            ledger=self._sources.follow(self.transcript.messages) if self.caller.weighs_origins else None,
-        )
+        weighs = self.caller.weighs_origins
+        return asked_for(call, id_, self, self._sources.follow(self.transcript.messages) if weighs else None)
+
+    def _round(self) -> Round:
+        return Round(self.caller, self.hear, parallel=self.limits.parallel)
 
     def _changes(self, call: Call) -> bool:
         return call.skill in self.caller.skills and not self._reads(call.skill)
@@ -389,4 +396,4 @@ class Run:
         self._journal.save(self.transcript, status=status, durable=durable)
 
     def _record(self, event: str, body: Mapping[str, Any], sealed: Mapping[str, Any]) -> None:
-        self._journal.record(event, {"step": self.steps, **body}, sealed)
+        self._journal.record(event, {"step": self.steps, "seconds": round(self._budget.used, 3), **body}, sealed)

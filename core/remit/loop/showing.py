@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from remit.loop.finding import SkillIndex, find_skills
 from remit.loop.folding import Folding
-from remit.loop.interpreter import Interpreter
 from remit.loop.offering import Offering
 from remit.loop.shortening import Shortening
 from remit.loop.summaries import Book
-from remit.models.protocol import Message, ModelRequest
+from remit.models.protocol import Message
 from remit.pipeline.redact import Redactor
 from remit.skills import FIND_SKILLS, RESERVED_PACK, Skill
 from remit.state.store import State
@@ -84,10 +83,6 @@ class Showing:
         """Return what is offered of `skills`, all of them visible, in one session."""
         index = self._index(skills) if FIND_SKILLS in skills else None
         return Offering(skills, index=index, most=self.search_over, always=always)
-
-    def first(self, interpreter: Interpreter, question: str = "") -> ModelRequest:
-        """Return what a model is shown before anybody has said a word, with the skills for a first question."""
-        return interpreter.request((), offered=self.offered(interpreter.skills, question))
 
     def offered(self, skills: Mapping[str, Skill], question: str = "") -> tuple[str, ...]:
         """Return the full names of what of `skills` is offered for a first question."""

@@ -41,7 +41,7 @@ class Sources:
                 own = len(message.content) - message.attached
                 self.ledger.hear(message.content[:own])
                 if message.attached:
-                    self._attached(message.content[own:], number)
+                    self._attached(message.content[own:], number, message.labels)
             elif message.role == "tool":
                 skill = self._names.get(message.call_id, "a skill").replace("__", ".", 1)
                 labels = frozenset(message.labels)
@@ -76,5 +76,6 @@ class Sources:
                 structured=fact.own_words,
             )
 
-    def _attached(self, text: str, number: int) -> None:
-        self.ledger.read(text, skill="an attachment", call=f"message {number}", labels=frozenset({"untrusted"}))
+    def _attached(self, text: str, number: int, labels: Iterable[str]) -> None:
+        said = frozenset({"untrusted", *labels})
+        self.ledger.read(text, skill="an attachment", call=f"message {number}", labels=said)

@@ -17,6 +17,7 @@ from remit.loop.prompt import Fragment, fragments, joined
 from remit.loop.tokenizer import tokenizer_of
 from remit.loop.voices import Speaker
 from remit.models.openai import OpenAIModel
+from remit.models.pictures import shows_files
 from remit.models.protocol import Model
 
 if TYPE_CHECKING:
@@ -108,5 +109,5 @@ def _others(speech: Speech, config: Config, folder: Path, extensions: Extensions
 
 
 def _counting(model: Model, tokenizer: str, folder: Path) -> Counting:
-    """Return how the tokens of a model are counted; images only where it is shown them."""
-    return Counting(tokenizer_of(tokenizer, folder), images=getattr(model, "images", False) is True)
+    """Return how the tokens of a model are counted; images and documents only where it is shown them."""
+    return Counting(tokenizer_of(tokenizer, folder), images=shows_files(model))

@@ -67,18 +67,13 @@ class Course:
         self.state = new
         self._emit(StateChanged(session=self._session, step=self.step, old=old, new=new, reason=reason))
 
-    def hear(self, event: Event) -> str:
-        """Take an event of the run: pass it on, and wait or go on where it says so.
-
-        Returns:
-            Id of the call of this run for which a person is asked now; empty for any other event.
-        """
+    def hear(self, event: Event) -> None:
+        """Take an event of the run: pass it on, and wait or go on where it says so."""
         match event:
             case CallProgress(kind="asking") | Delegated(inner=CallProgress(kind="asking")):
                 self._emit(event)
                 self._asked.add(_question(event))
                 self._wait(f"{_asking(event).skill} waits for a person's answer")
-                return event.call
             case CallProgress(kind="answered") | Delegated(inner=CallProgress(kind="answered") | CallFinished()):
                 self._answered(_question(event))
                 self._emit(event)
@@ -93,7 +88,6 @@ class Course:
                 self._emit(event)
             case _:
                 self._emit(event)
-        return ""
 
     def settle(self) -> None:
         """All calls of the turn have ended: nobody is asked any more."""

@@ -11,11 +11,12 @@ from remit.errors import UsageError
 from remit.loop.answer_schema import answer_of
 from remit.loop.answer_type import AnswerType
 from remit.loop.guards import Limits
-from remit.skills import READ_RESULT, Skill
+from remit.skills import DELEGATE, READ_RESULT, Skill
 from remit.state.records import Record
 from remit.state.store import State
 
 FIRST = ("auto", "required", "none")
+_LABELS = ("private", "untrusted")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class Terms:
             answers in words, a full name calls that skill.
         answer: the type of the answer; None for any text.
         attached: texts that come with the question, and are not the person's own words.
+        attached_labels: labels that those texts have beside `untrusted`, as the files have that they come from.
         images: handles of images that come with it, see `remit.loop.sight.keep_image`.
         own_words: the question itself is; False for one that was pasted or came through a pipe.
         grant: full names of skills that a person chose for the session, from now on; None where nobody chose.
@@ -42,6 +44,7 @@ class Terms:
     first: str = "auto"
     answer: AnswerType | None = None
     attached: tuple[str, ...] = ()
+    attached_labels: frozenset[str] = frozenset()
     images: tuple[str, ...] = ()
     own_words: bool = True
     grant: frozenset[str] | None = None
@@ -81,6 +84,7 @@ class Asked(TypedDict, total=False):
     first: str
     answer_type: object
     attached: Iterable[str]
+    attached_labels: Iterable[str]
     images: Iterable[str]
     own_words: bool
     grant: Iterable[str] | None
@@ -95,12 +99,14 @@ FREE = Terms()
 def terms_for(
     known: Mapping[str, Skill],
     *,
+    below: Mapping[str, Skill] | None = None,
     skills: Iterable[str] | None = None,
     without: Iterable[str] = (),
     required: Iterable[str] = (),
     first: str = "auto",
     answer_type: object = None,
     attached: Iterable[str] = (),
+    attached_labels: Iterable[str] = (),
     images: Iterable[str] = (),
     own_words: bool = True,
     grant: Iterable[str] | None = None,
@@ -111,6 +117,7 @@ def terms_for(
 
     Args:
         known: the agent's skills.
+        below: skills of the agents that it delegates to: names may be of them, too, but not that of `first`.
         skills: names of skills or whole packs that may be called; None for all.
         without: names of skills or packs that may not.
         required: names of skills that must be called.
@@ -118,6 +125,7 @@ def terms_for(
         answer_type: type of the answer, or a JSON Schema of it; None for text.
         attached: texts that come with the question: the model reads them, and for provenance nothing in them is
             the person's own words.
+        attached_labels: labels of those texts beside `untrusted`: `private`.
         images: handles of images of the same session that come with it; models that take none are told of them only.
         own_words: False for a question that was pasted as a whole.
         grant: names of skills or packs that a person chose for the session: beside the skills that read, it has
@@ -130,34 +138,54 @@ def terms_for(
     """
     if max_steps is not None and max_steps < 1:
         raise UsageError(f"max_steps is {max_steps}, but a run has at least one step")
+    every = {**(below or {}), **known}
     kept = None
-    dropped = _named(without, known)
+    dropped = _named(without, every)
     if skills is not None or dropped:
-        kept = (_named(skills, known) if skills is not None else frozenset(known)) - dropped
-    must = _named(required, known, whole_packs=False)
+        kept = (_with_delegate(_named(skills, every), known) if skills is not None else frozenset(every)) - dropped
+    must = _named(required, every, whole_packs=False)
     if first not in FIRST:
-        must_be_first = _named([first], known, whole_packs=False)
+        must_be_first = _named([first], every, whole_packs=False)
         (first,) = must_be_first
-    open_ = frozenset(known) if kept is None else kept
+    open_ = frozenset(every) if kept is None else kept
     for name in sorted(must | ({first} - set(FIRST))):
-        if name not in open_:
+        if name not in open_ or (name not in known and DELEGATE not in open_):
             raise UsageError(f"{name} is asked for, but this run may not call it", remedy="add it to skills=")
+    if first not in FIRST and first not in known:
+        raise UsageError(
+            f"first={first!r}: only agents that this one delegates to call it",
+            remedy=f"first={DELEGATE!r}, and required=[{first!r}]",
+        )
     if first == "none" and must:
         raise UsageError('first="none" lets no skill be called, but some are required')
     if first == "required" and not open_ - {READ_RESULT}:
         raise UsageError('first="required" asks for a call, but there is no skill to call')
     return Terms(
         skills=kept,
-        grant=_named(grant, known) if grant is not None else None,
+        grant=_named(grant, every) if grant is not None else None,
         required=tuple(sorted(must)),
         first=first,
         answer=answer_of(answer_type),
         max_steps=max_steps,
         withdraw=withdraw,
         attached=(attached,) if isinstance(attached, str) else tuple(attached),
+        attached_labels=_labels(attached_labels),
         images=_handles(images),
         own_words=own_words,
     )
+
+
+def _with_delegate(names: frozenset[str], known: Mapping[str, Skill]) -> frozenset[str]:
+    """Return names with `remit.delegate` where some of them are only called by the agents below."""
+    return names | ({DELEGATE} if names - known.keys() else frozenset())
+
+
+def _labels(given: Iterable[str]) -> frozenset[str]:
+    """Return labels. Raises UsageError for what is none."""
+    labels = frozenset((given,) if isinstance(given, str) else given)
+    if unknown := sorted(map(str, labels.difference(_LABELS))):
+        raise UsageError(f"there is no label {unknown[0]!r}", remedy=f"labels are {', '.join(_LABELS)}")
+    return labels
 
 
 def _handles(images: Iterable[str]) -> tuple[str, ...]:

@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remit.errors import StateError
 from remit.loop.sight import images_of
 from remit.loop.wording import NOT_RUN_PARKED
 from remit.models.protocol import Message, ToolCall
 from remit.values import Result
+
+if TYPE_CHECKING:
+    from remit.loop.terms import Terms
 
 LOST = (
     "No result: the run was interrupted before this call's result was recorded. It may have taken effect; "
@@ -56,21 +59,47 @@ class Transcript:
         """Calls of the last message that have no result yet, in order."""
         return tuple(self._open)
 
+    def ask(self, text: str, terms: Terms) -> None:
+        """Add what a person says on the terms of a run."""
+        self.question(
+            text,
+            attached=terms.attached,
+            labels=terms.attached_labels,
+            own_words=terms.own_words,
+            images=terms.images,
+        )
+
     def question(
-        self, text: str, *, attached: Sequence[str] = (), own_words: bool = True, images: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        attached: Sequence[str] = (),
+        labels: Iterable[str] = (),
+        own_words: bool = True,
+        images: Sequence[str] = (),
     ) -> None:
         """Add what a person says.
 
         Args:
             text: the question.
             attached: texts that come with it, and are not the person's own words.
+            labels: of those texts, beside `untrusted`.
             own_words: the question itself is; False for one that was pasted.
             images: handles of images that come with it.
         """
         rest = "".join(ATTACHED.format(text=one) for one in attached)
         content = text + rest
         length = len(rest) if own_words else len(content)
-        self._say(Message(role="user", content=content, origin="person", attached=length, images=tuple(images)))
+        self._say(
+            Message(
+                role="user",
+                content=content,
+                origin="person",
+                attached=length,
+                labels=tuple(sorted(labels)),
+                images=tuple(images),
+            )
+        )
 
     def note(self, text: str) -> None:
         """Add what the loop tells the model."""
@@ -194,7 +223,7 @@ class Transcript:
         written = call.written or (call.arguments if call.arguments not in (arguments, "") else "")
         name = legal_name(call.name)
         named = call.named or (call.name if call.name != name else "")
-        return ToolCall(id=id_, name=name, arguments=arguments, repaired=call.repaired, written=written, named=named)
+        return replace(call, id=id_, name=name, arguments=arguments, written=written, named=named)
 
 
 def _grouped(messages: Iterable[Message]) -> Iterable[tuple[Message, list[Message]]]:

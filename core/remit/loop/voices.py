@@ -62,6 +62,11 @@ class Choir:
         made = [interpreter_for(skills, _told(speaker.speech, also)) for speaker in self._speakers]
         return self._voiced(made, seen)
 
+    @property
+    def dialect(self) -> str:
+        """How the first one writes calls."""
+        return self._speakers[0].speech.dialect
+
     async def aclose(self) -> None:
         """Close what the models have open on the running event loop."""
         for speaker in self._speakers:

@@ -20,6 +20,11 @@ CANCELLED_RUNNING = "Cancelled by the user while it was running; whether it took
 
 NOT_RUN_CANCELLED = "Not run: the user cancelled first."
 
+NOT_RUN_UNSIGNED = (
+    "Not run: the user cancelled while it waited for a person's sign-off. "
+    "Asking again puts a new question to the person."
+)
+
 NOT_RUN_PARKED = "Not run: an earlier call of this step waits for sign-off. Ask for it again afterwards."
 
 NOT_RUN_FAILED = "Not run: Remit itself failed. Whether a call that was running took effect is unknown."
@@ -41,15 +46,24 @@ LATE_RUNNING = "Cancelled while it was running, because the time of the run was 
 
 NOT_RUN_LATE = "Not run: the time of the run was up."
 
+NOT_RUN_LATE_UNSIGNED = "Not run: the time of the run was up while it waited for a person's sign-off."
+
 PROMISED = "You said what you would do, but called no skill. Call it now, or answer in plain words from what you have."
 
 CALL_FIRST = "Do not answer yet. Call one of your skills first."
 
 CALL_REQUIRED = "Do not answer yet. Call this first: {names}."
 
+TASK_REQUIRED = "Do not answer yet. Give an agent a task for which it calls this first: {names}."
+
 LOST_BEFORE = "the run was interrupted before the result was recorded"
 
 NOT_RUN_INTERRUPTED = "Not run: the run was interrupted before this call began."
+
+NOT_KEPT = (
+    "Not run: the run was interrupted, and the arguments of this call held something that is not kept, such as a key "
+    "or password. Call it again if it is still needed."
+)
 
 NOT_RUN_REFUSED = "Not run: a person refused it{reason}. The same action will be refused again without asking."
 
