@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -202,3 +203,22 @@ def test_cancelling_passes_through() -> None:
             await task
 
     asyncio.run(main())
+
+
+def test_the_signature_of_a_function_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fresh(a: int) -> int:
+        return a
+
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, a: int) -> int:
+            return a
+
+    read: list[Any] = []
+    signature = inspect.signature
+    monkeypatch.setattr(inspect, "signature", lambda one: read.append(one) or signature(one))
+    for _ in range(3):
+        assert invoke_function(fresh, b'{"a": 1}', Context()).text == b"1"
+    assert read == [fresh]
+    assert invoke_function(Unhashable(), b'{"a": 2}', Context()).text == b"2"

@@ -214,10 +214,12 @@ def test_a_full_folder_ends_in_its_own_words(sandbox: Sandbox, pack: Path) -> No
 def test_one_call_at_a_time(sandbox: Sandbox, pack: Path) -> None:
     async def main() -> None:
         async with sandbox.aborrow(spec_of(pack), "s") as cell:
-            task = asyncio.create_task(cell.arequest("call", body("sleep", seconds=0.3), timeout=30))
+            code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nout = 'gone on'"
+            task = asyncio.create_task(cell.arequest("call", body("evaluate", code=code), timeout=60))
             await asyncio.sleep(0.05)
             with pytest.raises(SandboxError, match="another call"):
                 call(cell, "echo", text="x")
-            assert value(await task) == "awake"
+            Path(cell.tmp, "go").touch()
+            assert value(await task) == "'gone on'"
 
     asyncio.run(main())

@@ -96,6 +96,37 @@ def test_idle_cells_go_first_when_the_pool_is_full(pack: Path) -> None:
         assert alive(third)
 
 
+@pytest.mark.parametrize("rested", [0.0, 600.0])
+def test_a_cell_that_has_rested_makes_way_for_one_just_used(
+    pack: Path, monkeypatch: pytest.MonkeyPatch, rested: float
+) -> None:
+    monkeypatch.setattr("remit_sandbox.pool.RESTED", rested)
+    spec = spec_of(pack, isolation="auto")
+    with Sandbox(max_cells=4) as sandbox:
+        for session in ("a", "b", "c", "d"):
+            pid_of(sandbox, spec, session)
+        pids = {pid_of(sandbox, spec, "e") for _ in range(3)}
+        assert (len(pids) == 1) == (rested == 0)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_cells_that_sessions_share_take_a_part_of_the_pool(
+    pack: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    monkeypatch.setattr("remit_sandbox.pool.LEAST_SHARED", 2)
+
+    async def work(sandbox: Sandbox, number: int) -> int:
+        async with sandbox.aborrow(spec_of(pack, shared=shared), str(number)) as cell:
+            await cell.arequest("call", body("sleep", seconds=0.01), timeout=60)
+            return cell.pid
+
+    async def main(sandbox: Sandbox) -> set[int]:
+        return set(await asyncio.gather(*(work(sandbox, number) for number in range(6))))
+
+    with Sandbox(max_cells=8) as sandbox:
+        assert len(asyncio.run(main(sandbox))) == (2 if shared else 6)
+
+
 def test_a_full_pool_is_waited_for_and_grows_in_the_end(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(sandbox: Sandbox, number: int) -> int:
         async with sandbox.aborrow(spec_of(pack), "same") as cell:

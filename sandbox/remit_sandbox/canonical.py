@@ -67,6 +67,8 @@ class _Form:
     def plain(self, value: Any, depth: int) -> Any:
         if type(value) is str and value.isascii():  # nearly everything, so it comes first
             return value
+        if type(value) is dict and depth <= _DEEPEST:
+            return self._object(value, depth)
         if value is None or value is True or value is False:
             return value
         if isinstance(value, str):
@@ -79,9 +81,17 @@ class _Form:
             return {"$cut": "nested too deeply"}
         return self._composite(value, depth)
 
+    def _object(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        """Return the form of a mapping; ordinary names and texts are not asked anything twice."""
+        form: dict[str, Any] = {}
+        for key, item in value.items():
+            name = key if type(key) is str and key.isascii() and key[:1] != "$" else self._key(key)
+            form[name] = item if type(item) is str and item.isascii() else self.plain(item, depth + 1)
+        return form
+
     def _composite(self, value: Any, depth: int) -> Any:
         if isinstance(value, Mapping):
-            return {self._key(key): self.plain(item, depth + 1) for key, item in value.items()}
+            return self._object(value, depth)
         if isinstance(value, (list, tuple)):
             return [self.plain(item, depth + 1) for item in value]
         if isinstance(value, Set):

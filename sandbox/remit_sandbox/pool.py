@@ -16,6 +16,14 @@ from remit_sandbox.values import CellSpec, Retirement
 
 MiB = 1024 * 1024
 
+LEAST_SHARED = 8
+"""So many cells of a spec that sessions share there may be, or a quarter of the pool; whoever comes then waits for one
+of them, as for room in a full pool."""
+
+RESTED = 2.0
+"""Seconds without a call after which an idle cell makes way for one that has just been used: most often its session
+has come to its end. Cells that sessions take in turn are not ended for each other."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Caps:
@@ -28,7 +36,7 @@ class Caps:
         retirement: when a cell is replaced although it would serve on.
     """
 
-    cells: int = 32
+    cells: int = 128
     memory: int = 2048 * MiB
     spares: int = 2
     retirement: Retirement = field(default_factory=Retirement)
@@ -65,6 +73,7 @@ class Pool:
         self.untidy = False
         self._caps = caps
         self._most_spares = max(1, caps.cells // 4) if caps.spares else 0
+        self._most_shared = max(LEAST_SHARED, caps.cells // 4)
         self._lock = threading.RLock()
         self._live: dict[int, Member] = {}
         self._idle: list[Member] = []
@@ -94,7 +103,7 @@ class Pool:
         answer: Future[Cell | None] = Future()
         with self._lock:
             cell = self._of_session(spec, session) or self._of_spares(spec)
-            if cell is not None or self._has_room():
+            if cell is not None or self._has_room_for(spec):
                 self._starting += cell is None
                 answer.set_result(cell)
             else:
@@ -175,7 +184,7 @@ class Pool:
                 return False
             if member.worn(self._caps.retirement):
                 return False
-            return self._awaiting(member, session) is not None or not self._crowded(cell.spec)
+            return self._awaiting(member, session) is not None or not self._crowded(cell.spec) or self._rested()
 
     def give_back(self, cell: Cell, session: str) -> bool:
         """Hand a cell to whoever waits for it, or make it idle; False when it must be ended instead."""
@@ -183,6 +192,8 @@ class Pool:
             self._learn(cell)
             if not self.keeps(cell, session):
                 return False
+            if self._crowded(cell.spec) and self._rested():
+                self._retire(self._idle[0])
             member = self._live[cell.pid]
             member.used(session)
             if not self._hand_on(member):
@@ -271,9 +282,17 @@ class Pool:
 
     def _serve(self) -> None:
         """Give room to those who have waited longest."""
-        while self._waiting and self._has_room():
+        while (waiting := next((one for one in self._waiting if self._has_room_for(one.spec)), None)) is not None:
             self._starting += 1
-            self._waiting.pop(0).answer.set_result(None)
+            self._waiting.remove(waiting)
+            waiting.answer.set_result(None)
+
+    def _has_room_for(self, spec: CellSpec) -> bool:
+        """Whether one more cell of this spec fits: of a shared one, a part of the pool is enough."""
+        if not spec.shared:
+            return self._has_room()
+        there = sum(member.fits(spec) and not member.cell.broken for member in self._live.values())
+        return there + self._starting < self._most_shared and self._has_room()
 
     def _has_room(self) -> bool:
         """Whether one more fits, once those that are in the way have gone."""
@@ -311,6 +330,10 @@ class Pool:
         if count + self._most_spares > self._caps.cells:
             count += sum(1 for _ in self._unready())
         return count > self._caps.cells
+
+    def _rested(self) -> bool:
+        """Whether the cell that has been idle longest makes way for another."""
+        return bool(self._idle) and time.monotonic() - self._idle[0].since > RESTED
 
     def _learn(self, cell: Cell) -> None:
         """Remember which handler it ran, where that is news."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from remit_sandbox.inside.annotations import CannotDescribe
@@ -18,6 +19,9 @@ from remit_sandbox.values import FollowUp, Reply
 
 Runner = Callable[[Coroutine[Any, Any, Any]], Any]
 """Runs one coroutine to its end and returns its value, as `asyncio.run` does."""
+
+MOST_KEPT = 256
+"""Functions of this process whose signatures are kept."""
 
 FINISHED = {str, int, float, bool, type(None), dict, list, tuple, bytes}
 """What is a result as it is; asking anything else whether it can be awaited costs more than a short call."""
@@ -132,4 +136,9 @@ async def ainvoke_function(function: Callable[..., Any], arguments: bytes, conte
 
 def _prepared(function: Callable[..., Any], context: Context) -> tuple[Prepared, Wording]:
     places = [(path, "<site>") for path in sys.path if path.endswith("site-packages")]
-    return prepare(function), Wording(places=places, secrets=context.secrets)
+    prepared = _kept(function) if isinstance(function, Hashable) else prepare(function)
+    return prepared, Wording(places=places, secrets=context.secrets)
+
+
+_kept = lru_cache(maxsize=MOST_KEPT)(prepare)
+"""A function's signature does not change from call to call, and its model takes longer to build than most calls."""
