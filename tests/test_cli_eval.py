@@ -109,8 +109,13 @@ def test_a_recording_is_replaced_only_where_that_is_asked_for(here: Here) -> Non
     assert "kept.jsonl is there already" in refused.err and "--overwrite" in refused.err
     assert (here.folder / "kept.jsonl").read_text() == "costly\n"
     with serve([text("Hello!")]) as server:
-        here.remit(*asked, server.base_url, "--overwrite")
-    assert "costly" not in (here.folder / "kept.jsonl").read_text()
+        here.remit(*asked, server.base_url, "--overwrite", "--record-calls")
+    head = (here.folder / "kept.jsonl").read_text().splitlines()[0]
+    assert json.loads(head)["calls"] is True
+    replayed = here.remit("eval", "words.yaml", "--filter", "hello", "--replay", "kept.jsonl")
+    assert "what skills gave was played, too" in replayed.err
+    ran = here.remit("eval", "words.yaml", "--filter", "hello", "--replay", "kept.jsonl", "--run-calls")
+    assert "skills ran: only the model was replayed" in ran.err
 
 
 def test_without_a_baseline_every_attempt_must_pass_unless_a_share_is_enough(here: Here) -> None:

@@ -55,6 +55,22 @@ def test_each_check_of_an_answer_holds_and_does_not_hold(what: dict[str, Any], r
     assert why.startswith(("the answer", "the pattern", "the number", "the JSON"))
 
 
+@pytest.mark.parametrize(
+    "what",
+    [{"contains": ""}, {"contains": ["a", " "]}, {"contains_any": ["Friday", "\v"]}, {"not_contains": "\u00a0"},
+     {"pattern": ""}, {"contains": []}, {"one_of": []}],
+)  # fmt: skip
+def test_a_check_that_any_answer_would_pass_is_refused(what: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="says nothing"):
+        check(**what)
+
+
+@pytest.mark.parametrize("wanted", [{"contains": " "}, {"contains": ["a", ""]}, {"contains": []}, {"pattern": ""}])
+def test_an_operator_that_any_argument_would_pass_is_refused(wanted: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="says nothing"):
+        ReferenceCall.model_validate({"skill": "t.f", "arguments": {"s": wanted}})
+
+
 def test_every_check_that_does_not_hold_is_named() -> None:
     found = list(misses(check(contains=["a", "b"], equals="c", number=1, schema={"type": "object"}), "nothing"))
     assert found[0] == 'the answer lacks "a"' and len(found) == 5

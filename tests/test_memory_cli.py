@@ -51,7 +51,7 @@ def test_a_person_writes_sees_and_forgets_a_fact(here: Here) -> None:
     shown = json.loads(here.remit("memory", "show", "born", "--json").out)
     assert (shown["value"], shown["kind"], shown["labels"]) == ("1990-05-17", "date", [])
     assert shown["origin"]["by"] == "person" and shown["origin"]["own_words"] is True
-    assert here.remit("memory", "forget", "home_city").out == "forgot 1 facts and 0 notes\n"
+    assert here.remit("memory", "forget", "home_city").out == "forgot 1 fact and 0 notes\n"
     assert "home_city" not in here.remit("memory", "list").out
 
 

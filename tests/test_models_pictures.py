@@ -118,9 +118,9 @@ def test_images_count_as_tokens() -> None:
 
 
 def test_only_what_the_model_is_told_of_is_shown() -> None:
-    blobs = (("r-1", "image/png", 3), ("r-2", "image/png", 3), ("r-3", "application/pdf", 3))
-    result = Result(call="c", skill="s", status="ok", text="kept as r-1 and r-3", blobs=blobs)
-    assert images_of(result) == ("r-1",)
+    blobs = (("r-1", "image/png", 3), ("r-2", "image/png", 3), ("r-3", "application/pdf", 3), ("r-4", "text/csv", 1))
+    result = Result(call="c", skill="s", status="ok", text="kept as r-1, r-3 and r-4", blobs=blobs)
+    assert images_of(result) == ("r-1", "r-3")
 
 
 def test_a_text_dialect_shows_images_with_the_result() -> None:
@@ -236,7 +236,7 @@ def test_what_is_no_image_of_the_session_is_refused() -> None:
         elsewhere = keep_image(agent.state, "other", "image/png", png())
         words = agent.state.put_blob(b"words", "text/plain", session="s1")
         for one in ("r-nope", elsewhere, words):
-            with pytest.raises(UsageError, match="is no image that session s1 keeps") as refused:
+            with pytest.raises(UsageError, match="is no image or document that session s1 keeps") as refused:
                 agent.run("See?", session="s1", images=[one])
             assert "keep_image(agent.state" in refused.value.remedy
         for images in ([png()], png(), [7]):

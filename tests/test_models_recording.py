@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from remit import Agent, ScriptedModel, skill
 from remit.errors import ModelError, UsageError
@@ -245,6 +247,27 @@ def test_a_file_that_is_no_recording_is_refused(text: str, says: str, tmp_path: 
         ReplayModel(path)
 
 
+@pytest.mark.parametrize(
+    ("use", "good"),
+    [
+        ('"usage": {"input_tokens": 7, "output_tokens": 1}, "cost": 0.5', True),
+        ('"usage": {"input_tokens": 1' + "0" * 400 + ', "output_tokens": 1}', False),
+        ('"usage": {"cached_tokens": null}', False), ('"usage": {"cache_writes": null}', False),
+        ('"calls": [{"name": "a", "hidden": []}]', False), ('"calls": [{"name": "a", "repaired": 1}]', False),
+        ('"cost": Infinity', False), ('"cost": NaN', False), ('"cost": 1' + "0" * 400, False), ('"cost": -1', False),
+    ],
+)  # fmt: skip
+def test_a_recording_uses_no_more_than_can_be(use: str, good: bool, tmp_path: Path) -> None:
+    turn = '{"scope": "", "exact": "e", "loose": "l", "parts": [], "reply": {"text": "hi", ' + use + "}}"
+    path = tmp_path / "turns.jsonl"
+    path.write_text('{"remit_recording": 1, "model": "m"}\n' + turn + "\n")
+    if good:
+        assert read_recording(path).turns[0].reply.usage.input_tokens == 7
+        return
+    with pytest.raises(UsageError, match="line 2: no turn"):
+        read_recording(path)
+
+
 def test_a_recording_that_is_not_there_names_the_option(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read") as refused:
         ReplayModel(tmp_path / "absent.jsonl")
@@ -278,3 +301,27 @@ def test_a_recording_ends_early_and_keeps_what_it_has(tmp_path: Path) -> None:
     assert [json.loads(line).get("scope") for line in path.read_text().splitlines()][-1] == ""
     assert len(read_recording(path).turns) == 1
     asyncio.run(model.aclose())
+
+
+@given(said=st.text(st.characters(exclude_categories=()), max_size=20))
+@example(said="half \ud83d of a pair, \u00e9")
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_a_reply_is_played_exactly_as_it_was_given(said: str, tmp_path: Path) -> None:
+    path, asked = tmp_path / "turns.jsonl", request("2+3?")
+    joined = json.loads(json.dumps(said))  # two halves of a surrogate pair are one letter in JSON
+    call = ToolCall(name="t", arguments=joined)
+    model = ScriptedModel([ModelReply(text=joined, reasoning=joined, carry=joined, calls=(call,))])
+    recorder = RecordingModel(model, path)
+    told = say(recorder, asked)
+    asyncio.run(recorder.aclose())
+    assert say(ReplayModel(path), asked) == told
+
+
+@pytest.mark.parametrize("parts", [[], [["message 1 (user)", "[]"]], [["message 1 (user)", "{"]], [["skills", "[7]"]]])
+def test_a_recorded_request_that_is_none_is_no_fault_of_the_replay(parts: list[list[str]], tmp_path: Path) -> None:
+    texts = [json.dumps({"part": body, "body": body}) for _, body in parts]
+    turn = json.dumps({"scope": "", "exact": "e", "loose": "l", "parts": parts, "reply": {"text": "hi"}})
+    path = tmp_path / "turns.jsonl"
+    path.write_text("\n".join(['{"remit_recording": 1, "model": "m"}', *texts, turn]))
+    with pytest.raises(ModelError, match="cannot be read"):
+        asyncio.run(ReplayModel(path).complete(ModelRequest(messages=(Message(role="user", content="How much?"),))))

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from remit.deployment.behaviour import BehaviourConfig
 from remit.deployment.closed import Closed, Reference, Texts, as_tuple
 from remit.deployment.keeping import CellsConfig, LogConfig, NotifyConfig, TelemetryConfig
 from remit.policy.config import DefaultsConfig, RuleConfig
@@ -15,27 +16,12 @@ TokenizerFile = Annotated[str, Field(pattern=r"^(file:\S.*)?$")]
 
 
 class PriceConfig(Closed):
-    """`price`: what a million tokens cost, in whatever currency the deployment counts in."""
+    """`price`: what a million tokens cost, in whatever currency the deployment counts in; see `remit.models.price`."""
 
     input: Annotated[float, Field(strict=False, ge=0)]
     output: Annotated[float, Field(strict=False, ge=0)]
-
-
-class BehaviourConfig(Closed):
-    """`[model.behaviour]`: what the model takes and does, see `remit.models.behaviour.Behaviour`.
-
-    What is said here counts before the table that comes with Remit; what is not is taken from there.
-    """
-
-    parallel_calls: bool | None = None
-    images: bool | None = None
-    temperature: bool | None = None
-    tool_choice: bool | None = None
-    response_format: bool | None = None
-    strict: bool | None = None
-    reasoning_back: bool | None = None
-    result_names: bool | None = None
-    output_field: Literal["max_tokens", "max_completion_tokens"] | None = None
+    cache_read: Annotated[float | None, Field(strict=False, ge=0)] = None
+    cache_write: Annotated[float | None, Field(strict=False, ge=0)] = None
 
 
 class BreakerConfig(Closed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from remit.evaluation.texts import LONGEST, finds, folded, numbers, plain
@@ -17,11 +17,28 @@ _SLACK = 1e-9
 
 
 def require_usable(check: AnswerCheck) -> None:
-    """Raise ValueError for a pattern or schema that cannot be used."""
+    """Raise ValueError for a pattern or schema that cannot be used, and for what says nothing about any answer."""
+    for name in ("contains", "contains_any", "not_contains", "one_of"):
+        if name in check.model_fields_set:
+            require_telling(name, getattr(check, name), parts=name != "one_of")
     if check.pattern is not None:
+        require_telling("pattern", check.pattern)
         finds(check.pattern, "")
     if check.json_schema is not None:
         _schema(check.json_schema)
+
+
+def require_telling(name: str, texts: str | Iterable[str], *, parts: bool = True) -> None:
+    """Raise ValueError where texts are too few, or too empty, to say anything.
+
+    Args:
+        name: of what they are for.
+        texts: one or several.
+        parts: each is looked for in another text: one with nothing but space is found in every text.
+    """
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    if not listed or (parts and not all(map(plain, listed))):
+        raise ValueError(f"{name} says nothing: {listed!a} holds for any text, or for none")
 
 
 def misses(check: AnswerCheck, answer: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from remit.evaluation.answers import require_telling
 from remit.evaluation.texts import finds, folded
 from remit.policy.config import OperatorConfig
 from remit.policy.operators import Condition, Places, prepare
@@ -44,7 +45,10 @@ class Operators(OperatorConfig):
     def _can_be_asked(self) -> Operators:
         if "within" in self.model_fields_set and self.near is None:
             raise ValueError("within needs near")
+        if self.contains is not None:
+            require_telling("contains", self.contains)
         if self.pattern is not None:
+            require_telling("pattern", self.pattern)
             finds(self.pattern, "")
         self._conditions("/")
         return self

@@ -51,6 +51,9 @@ def evaluate(
     tags: Sequence[str] = (),
     record: str | Path | None = None,
     replay: str | Path | None = None,
+    record_calls: bool = False,
+    record_private: bool = False,
+    run_calls: bool = False,
     skip_missing: bool = False,
     approve_listed: bool = False,
     fail_fast: bool = False,
@@ -68,7 +71,11 @@ def evaluate(
         filters: only cases whose id has one of these in it.
         tags: only cases with one of these tags.
         record: a file that keeps what the model is asked and says.
-        replay: such a file, instead of a model: nothing is asked over a network.
+        replay: such a file, instead of a model: nothing is asked over a network. Where it holds what skills gave, no
+            skill runs either.
+        record_calls: the recording keeps what skills give, too, except private results.
+        record_private: it keeps those, and what the redactor would take out of them, as well.
+        run_calls: in a replay, skills run although the recording holds what they gave.
         skip_missing: skip cases about skills that are not there, with the reason; else they are an error.
         approve_listed: calls that need sign-off may run where a case lists them under `approve`; never one with an
             impact.
@@ -85,10 +92,18 @@ def evaluate(
         cases = chosen(_suite(suite), filters=tuple(filters), tags=tuple(tags), place=_place(suite))
         opened = _opened(deployment, stack)
         config = opened.config if opened is not None else standard_config()
-        _require_sane(repeat, jobs, record, replay)
+        _require_sane(repeat, jobs)
+        _require_recording(record, replay, calls=record_calls, private=record_private, run_calls=run_calls)
         require_workspaces(cases, beside)
         speaker = None if replay is not None else _model(model, base_url, api_key, config, opened)
-        voices = Voices(speaker, record=record, replay=replay, hide=lambda: redactor_of(config).text)
+        voices = Voices(
+            speaker,
+            record=record,
+            replay=replay,
+            redactor=lambda: redactor_of(config),
+            calls=record_calls if replay is None else not run_calls,
+            private=record_private,
+        )
         ground = Ground(
             deployment=opened,
             functions=skills,
@@ -151,13 +166,22 @@ def _model(
     return chosen_model(model, base_url, api_key, config, folder, extensions)
 
 
-def _require_sane(repeat: int, jobs: int, record: object, replay: object) -> None:
+def _require_sane(repeat: int, jobs: int) -> None:
     if not 1 <= repeat <= MOST_REPEATS:
         raise UsageError(f"repeat is {repeat}; write 1 to {MOST_REPEATS}")
     if not 1 <= jobs <= MOST_JOBS:
         raise UsageError(f"jobs is {jobs}; write 1 to {MOST_JOBS}")
+
+
+def _require_recording(record: object, replay: object, *, calls: bool, private: bool, run_calls: bool) -> None:
     if record is not None and replay is not None:
         raise UsageError("a replay asks no model, so that there is nothing to record", remedy="--record or --replay")
+    if calls and record is None:
+        raise UsageError("--record-calls needs a recording to keep calls in", remedy="--record FILE --record-calls")
+    if private and not calls:
+        raise UsageError("--record-private is about the results of calls", remedy="--record-calls --record-private")
+    if run_calls and replay is None:
+        raise UsageError("skills run in any case where nothing is replayed", remedy="leave --run-calls out")
 
 
 def _known(ground: Ground, case: Case) -> Mapping[str, Skill]:
@@ -206,6 +230,7 @@ def _require_arguments(case: Case, known: Mapping[str, Skill]) -> None:
 def _notes(voices: Voices, opened: Deployment | None, cases: Sequence[Case], *, approve_listed: bool) -> Iterator[str]:
     if voices.mode == "replayed":
         yield "replayed from a recording: times say nothing about the model"
+        yield "what skills gave was played, too" if voices.plays_calls else "skills ran: only the model was replayed"
     if opened is not None and opened.config.model.fallback and voices.mode != "replayed":
         yield "fallback models were not asked"
     if opened is not None and any(agent.model is not None for agent in opened.config.agents.values()):

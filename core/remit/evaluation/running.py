@@ -73,6 +73,7 @@ class Ground:
             Agent(
                 deployment,
                 model=self.voices.of(case.id, number, places),
+                tape=self.voices.calls_of(case.id, number, places),
                 dialect=self.dialect,
                 skills=self.functions,
                 approver=approver_for(case, skills, approve_listed=self.approve_listed),

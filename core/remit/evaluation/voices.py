@@ -1,4 +1,4 @@
-"""The model of an evaluation: asked, asked and recorded, or replayed; one for each attempt."""
+"""The model of an evaluation: asked, asked and recorded, or replayed; one for each attempt. So are its calls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from remit.errors import UsageError
 from remit.models.protocol import Model, ModelReply, ModelRequest, OnDelta
 from remit.models.recording import NewHide, RecordingModel, ReplayModel, recorder_of
 from remit.models.recording_file import read_recording
+from remit.pipeline.tape import CallPlayer, CallRecorder, NewRedactor, Tape
 
 
 class Shared:
@@ -35,22 +36,38 @@ class Shared:
 
 
 class Voices:
-    """Gives each attempt its model.
+    """Gives each attempt its model, and what keeps or plays its calls.
 
     Args:
         model: who is asked; None for a replay.
         record: the file to record into.
         replay: the recording that is played instead.
-        hide: makes what takes out of a recording what must not be kept.
+        redactor: makes what takes out of a recording what must not be kept.
+        calls: what skills give is recorded, too; in a replay, it is played where the recording holds it.
+        private: private results are recorded, too.
+
+    Attributes:
+        plays_calls: no skill runs: what they gave comes from the recording.
     """
 
     def __init__(
-        self, model: Model | None, *, record: str | Path | None, replay: str | Path | None, hide: NewHide
+        self,
+        model: Model | None,
+        *,
+        record: str | Path | None,
+        replay: str | Path | None,
+        redactor: NewRedactor,
+        calls: bool = False,
+        private: bool = False,
     ) -> None:
         self._model = model
-        self._hide = hide
+        self._redactor = redactor
+        self._hide: NewHide = lambda: redactor().text
+        self._private = private
         self._recording = read_recording(replay) if replay is not None else None
-        self._recorder = recorder_of(model, record) if record is not None and model is not None else None
+        self._recorder = recorder_of(model, record, calls=calls) if record is not None and model is not None else None
+        recorded = self._recording is not None and self._recording.calls is not None
+        self.plays_calls = recorded and calls
 
     @property
     def name(self) -> str:
@@ -91,6 +108,15 @@ class Voices:
         if self._recorder is None:
             return shared
         return RecordingModel(shared, self._recorder, scope=scope, hide=self._hide, places=places)
+
+    def calls_of(self, case: str, number: int, places: Mapping[str, str]) -> Tape | None:
+        """Return what keeps or plays the calls of one attempt, None where they run and leave no trace."""
+        scope = scope_of(case, number)
+        if self.plays_calls and self._recording is not None:
+            return CallPlayer(self._recording, scope=scope, redactor=self._redactor, places=places)
+        if self._recorder is None or not self._recorder.calls:
+            return None
+        return CallRecorder(self._recorder, scope=scope, redactor=self._redactor, places=places, private=self._private)
 
     def begin(self) -> None:
         """Begin the recording. Raises UsageError where it cannot be written."""

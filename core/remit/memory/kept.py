@@ -34,16 +34,39 @@ class StateFacts:
 
     def put(self, who: str, fact: Fact) -> None:
         """Keep a fact, in place of one of its name. Raises StateError."""
-        body = fact.to_json()
-        value = json.dumps(body["value"], ensure_ascii=False).encode("utf-8", "surrogatepass")
-        row = (who, fact.name, fact.kind, value, " ".join(body["labels"]), json.dumps(body["origin"]).encode())
         query = f"INSERT OR REPLACE INTO facts (who, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        self._database.write(lambda c: c.execute(query, (*row, fact.created, fact.updated)))
+        self._database.write(lambda c: c.execute(query, _row(who, fact)))
+
+    def replace(self, who: str, fact: Fact, *, before: Fact | None) -> bool:
+        """Keep a fact where `before` is still what is there, in one transaction. Raises StateError."""
+        row = _row(who, fact)
+        if before is None:
+            query = f"INSERT INTO facts (who, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        else:
+            columns = " = ?, ".join(("who", *_COLUMNS.split(", ")))
+            query = f"UPDATE facts SET {columns} = ? WHERE who = ? AND name = ? AND updated = ?"
+            row = (*row, who, fact.name, before.updated)
+        return self._database.write(lambda c: c.execute(query, row).rowcount) == 1
 
     def forget(self, who: str, name: str) -> None:
         """Remove a fact; what it said is overwritten on the disk. Raises StateError."""
+        self._erase("who = ? AND name = ?", (who, name))
+
+    def remove(self, who: str, fact: Fact) -> bool:
+        """Remove a fact as `forget` does, if it is still there as it was read. Raises StateError."""
+        gone = self._erase("who = ? AND name = ? AND updated = ?", (who, fact.name, fact.updated))
+        return gone or all(one.name != fact.name for one in self.facts(who))
+
+    def _erase(self, which: str, values: tuple[str | float, ...]) -> bool:
         self._database.read(lambda c: c.execute("PRAGMA secure_delete = ON").fetchone())
-        self._database.write(lambda c: c.execute("DELETE FROM facts WHERE who = ? AND name = ?", (who, name)))
+        return self._database.write(lambda c: c.execute(f"DELETE FROM facts WHERE {which}", values).rowcount) > 0
+
+
+def _row(who: str, fact: Fact) -> tuple[Any, ...]:
+    body = fact.to_json()
+    value = json.dumps(body["value"], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    labels, origin = " ".join(body["labels"]), json.dumps(body["origin"]).encode()
+    return (who, fact.name, fact.kind, value, labels, origin, fact.created, fact.updated)
 
 
 def _fact(row: tuple[Any, ...]) -> Fact:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from remit.errors import StateError, UsageError
 from remit.extensions.wording import described
 from remit.memory.fact import Fact, Kind, Origin, kind_of, length, slot_name, typed
+from remit.memory.meanwhile import TICK, changed, check_seen, put, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 REMEMBERED = "memory.remembered"
 FORGOTTEN = "memory.forgotten"
 FAILED = "memory.failed"
-LOADED = "memory.loaded"
 
 OWN_STORE = "state.db"
 """Where facts are kept unless the deployment names a store of an extension."""
@@ -102,7 +102,7 @@ class Memory:
             kind: where no slots are declared; None for what the value itself is.
 
         Raises:
-            UsageError: the name or value does not fit, or there is no room.
+            UsageError: the name or value does not fit, there is no room, or somebody else has changed it meanwhile.
             StateError: it cannot be kept.
         """
         try:
@@ -125,14 +125,15 @@ class Memory:
             labels: of what the wish to forget it rests on.
 
         Raises:
-            UsageError: it is not for `origin` to forget.
+            UsageError: it is not for `origin` to forget, or somebody else has changed it meanwhile.
             StateError: it cannot be removed.
         """
         fact = self.fact(name)
         if fact is not None:
             own_words = origin.own_words and fact.origin.by != "person"
             _check_writer(fact, replace(origin, own_words=own_words), frozenset(labels))
-            self._change(FORGOTTEN, replace(fact, origin=origin), {}, lambda: self._store.forget(self.who, fact.name))
+            check_seen(self._state, self.who, fact, origin)
+            self._change(FORGOTTEN, replace(fact, origin=origin), {}, lambda: remove(self._store, self.who, fact))
         return fact
 
     def _replaced(self, wanted: Fact) -> Fact:
@@ -140,12 +141,13 @@ class Memory:
         before = known.get(wanted.name)
         self._check_room(wanted.name, known)
         _check_writer(before, wanted.origin, wanted.labels)
-        now = time.time()
+        check_seen(self._state, self.who, before, wanted.origin)
+        now = max(time.time(), before.updated + TICK if before else 0.0)
         typed_once = before is not None and before.origin.guarded and wanted.origin.by != "person"
         origin = replace(wanted.origin, typed=typed_once)
         fact = replace(wanted, origin=origin, created=before.created if before else now, updated=now)
         before_it = {} if before is None else {"before": before.plain}
-        self._change(REMEMBERED, fact, before_it, lambda: self._store.put(self.who, fact))
+        self._change(REMEMBERED, fact, before_it, lambda: put(self._store, self.who, fact, before))
         return fact
 
     def declared(self, name: str) -> Kind | None:
@@ -178,15 +180,18 @@ class Memory:
         if name not in known and len(known) >= self.config.most:
             raise UsageError(f"there is no room: {self.config.most} facts are kept already; forget one first")
 
-    def _change(self, event: str, fact: Fact, more: Mapping[str, object], work: Callable[[], None]) -> None:
+    def _change(self, event: str, fact: Fact, more: Mapping[str, object], work: Callable[[], bool]) -> None:
         """Record a change, make it, and record when that failed: what is not on record does not happen."""
         self._record(event, fact, more)
+        done = False
         try:
-            self._asked(event, work)
-        except StateError:
-            with suppress(StateError):
-                self._record(FAILED, fact, {"event": event})
-            raise
+            done = self._asked(event, work)
+        finally:
+            if not done:
+                with suppress(StateError):
+                    self._record(FAILED, fact, {"event": event})
+        if not done:
+            raise changed(fact.name)
 
     def _record(self, event: str, fact: Fact, more: Mapping[str, object]) -> None:
         """Write down who changes what, from where, with which labels; what a fact says can be erased."""

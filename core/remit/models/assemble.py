@@ -18,8 +18,8 @@ _FINISH: Mapping[str, Finish] = {
 }
 
 
-MOST_CALLS = 256
-"""Calls of one reply; further ones are left out with a note."""
+MOST_CALLS = 4096
+"""Calls of one reply that are kept, against endpoints that never stop; how many are made is up to the loop."""
 
 MOST_LOOKED_AT = 16 * 1024 * 1024
 """Characters of arguments that are looked through in one reply for whether they are complete."""
@@ -52,6 +52,8 @@ class Assembler(Gathering):
         super().__init__(on_delta)
         self._names = frozenset(names)
         self._slots: list[_Slot] = []
+        self._by_index: dict[int, _Slot] = {}
+        self._by_id: dict[str, _Slot] = {}
         self._looked_at = 0
 
     def chunk(self, body: Mapping[str, Any]) -> None:
@@ -114,7 +116,8 @@ class Assembler(Gathering):
         if slot is None:
             self.note(f"calls beyond {MOST_CALLS} were left out")
             return
-        slot.id = slot.id or id_
+        if id_ and not slot.id:
+            slot.id, self._by_id[id_] = id_, slot
         self._name(slot, name)
         _arguments(slot, arguments)
 
@@ -124,16 +127,18 @@ class Assembler(Gathering):
             return found
         if len(self._slots) == MOST_CALLS:
             return None
-        self._slots.append(_Slot(index))
-        return self._slots[-1]
+        self._slots.append(slot := _Slot(index))
+        if index is not None:
+            self._by_index[index] = slot
+        return slot
 
     def _find(self, index: int | None, id_: str, name: str) -> _Slot | None:
-        for slot in reversed(self._slots):
-            if index is not None and slot.index == index:
-                return slot if not (id_ and slot.id and slot.id != id_) else None
-            if index is None and id_ and slot.id == id_:
-                return slot
-        if index is not None or id_ or not self._slots:
+        if index is not None:
+            slot = self._by_index.get(index)
+            return None if slot is not None and id_ and slot.id and slot.id != id_ else slot
+        if id_:
+            return self._by_id.get(id_)
+        if not self._slots:
             return None
         last = self._slots[-1]
         return None if name and last.name and self._is_whole(last) else last
@@ -176,4 +181,10 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    return Usage(input_tokens=count(usage.get("prompt_tokens")), output_tokens=count(usage.get("completion_tokens")))
+    about = usage.get("prompt_tokens_details")
+    cached = count(about.get("cached_tokens")) if isinstance(about, dict) else None
+    return Usage(
+        input_tokens=count(usage.get("prompt_tokens")),
+        output_tokens=count(usage.get("completion_tokens")),
+        cached_tokens=cached or 0,
+    )

@@ -22,6 +22,8 @@ class Behaviour:
         parallel_calls: it may ask for several calls in one turn; False asks the endpoint for one at a time.
         context_length: tokens that fit into it.
         images: it reads images.
+        documents: it reads PDF documents.
+        cache_marks: it takes marks for what its endpoint is to keep for the next request.
         temperature, tool_choice, response_format: it takes these fields; what it does not take is not sent.
         strict: offer skills with `strict` schemas where theirs can be.
         reasoning_back: its reasoning has to come back with the message that it belongs to.
@@ -33,6 +35,8 @@ class Behaviour:
     parallel_calls: bool | None = None
     context_length: int | None = None
     images: bool | None = None
+    documents: bool | None = None
+    cache_marks: bool | None = None
     temperature: bool | None = None
     tool_choice: bool | None = None
     response_format: bool | None = None

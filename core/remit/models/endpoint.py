@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from remit.errors import EndpointDown, ModelError
-from remit.models.connect import new_client
+from remit.models.connect import Line, chunks_of, new_line
 from remit.models.keys import resolve_key, why_no_key
 from remit.models.protocol import ModelDelta, ModelReply, ModelRequest, OnDelta
 from remit.models.refusal import error_code, own_words, refused_field
@@ -21,10 +21,14 @@ from remit.models.stream import EventLines
 from remit.models.urls import shown_url
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
+    from httpx2 import Response
 
 LONGEST = 64 * 1024 * 1024
 """Most bytes of an answer, after decompression."""
+
+
+LONGEST_REPLY = 10
+"""How many times the time without a byte one reply may take while it keeps coming."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,11 @@ class Patience:
     connect: float = 10.0
     reply: float = 1800.0
     total: float | None = None
+
+    @classmethod
+    def of(cls, read: float, total: float | None = None) -> Patience:
+        """Return how long is waited where somebody says how long without a byte, and in all."""
+        return cls(read=read, reply=LONGEST_REPLY * read, total=total)
 
 
 class Reading(Protocol):
@@ -71,7 +80,9 @@ class Reading(Protocol):
 
 
 class HttpModel(ABC):
-    """What models behind an HTTP endpoint have in common; one API is `_headers`, `_options`, `_body`, `_reading`.
+    """What models behind an HTTP endpoint have in common; one API is `headers`, `options`, `body`, `reading`.
+
+    Where it wants it, also `address`, `pause` and `refused_of`, and `kind`, `optional` and `end`.
 
     Args:
         name: as the endpoint knows it.
@@ -81,23 +92,24 @@ class HttpModel(ABC):
         patience: how long to wait.
         retries: see `Retries`.
         left_out: fields of requests that this model does not take.
-        images: it takes images.
+        images, documents: it takes images, PDF documents.
 
     Attributes:
         url: that is posted to; failures of an endpoint are counted by it.
-        images: it takes images.
+        images, documents: it takes images, PDF documents.
+        left_out: fields that no request has, also those that the endpoint refused since.
 
     Raises:
         DeploymentError: the key cannot be used.
     """
 
-    _KIND = "model endpoint"
+    kind = "model endpoint"
     """What the URL should lead to, in words."""
 
-    _OPTIONAL: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     """Fields that some models refuse; a request goes without them when one does."""
 
-    _END = b""
+    end = b""
     """Data of the event after which a stream holds nothing more; empty where the connection's end is the end."""
 
     def __init__(
@@ -111,16 +123,18 @@ class HttpModel(ABC):
         retries: Retries | None = None,
         left_out: frozenset[str] = frozenset(),
         images: bool = False,
+        documents: bool = False,
     ) -> None:
         self._name = name
         self.url = url
         self.images = images
+        self.documents = documents
         self._key = resolve_key(api_key)
         self._no_key = "" if self._key is not None else why_no_key(configured)
         self._patience = patience or Patience()
         self._retries = retries or Retries()
-        self._left_out = left_out
-        self._clients: WeakKeyDictionary[AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+        self.left_out = left_out
+        self._lines: WeakKeyDictionary[AbstractEventLoop, Line] = WeakKeyDictionary()
 
     @property
     def name(self) -> str:
@@ -159,45 +173,45 @@ class HttpModel(ABC):
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        client = self._clients.pop(get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        line = self._lines.pop(get_running_loop(), None)
+        if line is not None:
+            await line.aclose()
 
     @abstractmethod
-    def _headers(self, key: str | None) -> dict[str, str]:
+    def headers(self, key: str | None) -> dict[str, str]:
         """Return the headers of every request, with the key where there is one."""
 
     @abstractmethod
-    def _options(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+    def options(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """Return the fields of a request that stand beside messages and skills, without those that are left out."""
 
     @abstractmethod
-    def _body(self, request: ModelRequest, *, stream: bool) -> bytes:
+    def body(self, request: ModelRequest, *, stream: bool) -> bytes:
         """Return the request's body."""
 
     @abstractmethod
-    def _reading(self, request: ModelRequest, on_delta: OnDelta | None) -> Reading:
+    def reading(self, request: ModelRequest, on_delta: OnDelta | None) -> Reading:
         """Return what takes the reply in."""
 
-    def _address(self, *, stream: bool) -> str:
+    def address(self, *, stream: bool) -> str:
         """Return the URL of one request."""
         return self.url
 
-    def _pause(self, response: Response, refusal: bytes) -> float | None:
+    def pause(self, response: Response, refusal: bytes) -> float | None:
         """Return the seconds that the endpoint asks to wait, None when it does not say."""
         return retry_after(response.headers.get("retry-after"))
 
-    def _refused_of(self, refusal: bytes, sent: frozenset[str]) -> str | None:
+    def refused_of(self, refusal: bytes, sent: frozenset[str]) -> str | None:
         """Return which optional field of those that were sent the endpoint does not take."""
-        return refused_field(refusal, sent, self._OPTIONAL)
+        return refused_field(refusal, sent, self.optional)
 
     async def _attempt(self, request: ModelRequest, on_delta: OnDelta | None) -> ModelReply:
         import httpx2
 
         stream = on_delta is not None
-        body = self._body(request, stream=stream)
+        body = self.body(request, stream=stream)
         try:
-            async with self._client().stream("POST", self._address(stream=stream), content=body) as response:
+            async with self._line().post(self.address(stream=stream), body) as response:
                 if response.status_code == 200:
                     return await self._in_time(response, request, body, on_delta)
                 refusal = await _capped(response)
@@ -211,9 +225,9 @@ class HttpModel(ABC):
                 remedy="check base_url, and that the server runs",
             ) from error
         if response.status_code in (400, 422):
-            sent = frozenset(self._options(request, stream=stream))
-            if field := self._refused_of(refusal, sent - self._left_out):
-                self._left_out |= {field}
+            sent = frozenset(self.options(request, stream=stream))
+            if field := self.refused_of(refusal, sent - self.left_out):
+                self.left_out |= {field}
                 return await self._attempt(request, on_delta)
         raise self._refused(response, refusal)
 
@@ -222,7 +236,7 @@ class HttpModel(ABC):
     ) -> ModelReply:
         try:
             async with timeout(self._patience.reply) as limit:
-                return await self._reply(response, self._reading(request, on_delta), body)
+                return await self._reply(response, self.reading(request, on_delta), body)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -231,15 +245,15 @@ class HttpModel(ABC):
                 remedy="set max_tokens under [model] in remit.toml, or a longer timeout",
             ) from None
 
-    def _client(self) -> AsyncClient:
+    def _line(self) -> Line:
         loop = get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
+        line = self._lines.get(loop)
+        if line is None:
             patience = self._patience
-            headers = {"content-type": "application/json", "user-agent": "remit", **self._headers(self._key)}
-            client = new_client(self.url, headers, read=patience.read, connect=patience.connect, said=self._said)
-            self._clients[loop] = client
-        return client
+            headers = {"content-type": "application/json", "user-agent": "remit", **self.headers(self._key)}
+            line = new_line(self.url, headers, read=patience.read, connect=patience.connect, said=self._said)
+            self._lines[loop] = line
+        return line
 
     async def _reply(self, response: Response, reading: Reading, body: bytes) -> ModelReply:
         if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
@@ -255,7 +269,7 @@ class HttpModel(ABC):
 
     async def _streamed(self, response: Response, reading: Reading) -> bytes:
         lines, received = EventLines(), bytearray()
-        chunks = response.aiter_bytes()
+        chunks = chunks_of(response)
         async for chunk in chunks:
             received += chunk
             self._check_length(len(received))
@@ -268,7 +282,7 @@ class HttpModel(ABC):
     def _events(self, lines: EventLines, chunk: bytes, reading: Reading, *, last: bool = False) -> bool:
         """Feed what `chunk` completes; True after the end mark. A stream that just ends is an `Again`."""
         for data in [*lines.feed(chunk), *(lines.end() if last else ())]:
-            if self._END and data.strip() == self._END:
+            if self.end and data.strip() == self.end:
                 return True
             reading.chunk(self._chunk(data))
             if reading.over:
@@ -291,7 +305,7 @@ class HttpModel(ABC):
             raise ModelError(self._said(f"answered with an error: {self._words(received)}"))
         if body is None or not reading.whole(body):
             what = "an empty body" if not received.strip() else f"no reply of a model: {self._words(received)}"
-            raise ModelError(self._said(f"answered {what}"), remedy=f"check that base_url is {self._KIND}")
+            raise ModelError(self._said(f"answered {what}"), remedy=f"check that base_url is {self.kind}")
 
     def _check_length(self, length: int) -> None:
         if length > LONGEST:
@@ -300,10 +314,11 @@ class HttpModel(ABC):
     def _refused(self, response: Response, refusal: bytes) -> Exception:
         status, phrase = response.status_code, response.reason_phrase
         location = response.headers.get("location", "")
-        words = self._words(refusal) or (f"moved to {shown_url(location)}" if location else "no reason given")
-        message = self._said(f"answered {status} {phrase}".rstrip() + f": {words}")
+        moved = self._words(f"moved to {shown_url(location)}".encode()) if location else "no reason given"
+        answered = f"answered {status} {self._words(phrase.encode())}".rstrip()
+        message = self._said(f"{answered}: {self._words(refusal) or moved}")
         if (status in RETRIED or status >= 500) and error_code(refusal) != "insufficient_quota":
-            return Again(message, pause=self._pause(response, refusal))
+            return Again(message, pause=self.pause(response, refusal))
         return ModelError(message, remedy=self._remedy(status))
 
     def _remedy(self, status: int) -> str:
@@ -332,7 +347,7 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
 
 async def _capped(response: Response) -> bytes:
     received = bytearray()
-    async for chunk in response.aiter_bytes():
+    async for chunk in chunks_of(response):
         received += chunk
         if len(received) > LONGEST:
             break

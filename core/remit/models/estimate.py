@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from remit.models.documents import document_tokens
 from remit.models.protocol import Message, ModelReply, ModelRequest, Picture, Usage, tool_wire
 
 BYTES_PER_TOKEN = 3
@@ -22,7 +24,8 @@ def tokens(message: Message) -> int:
 def estimated(request: ModelRequest, reply: ModelReply) -> Usage:
     """Return the usage of one turn, with an estimate of what the endpoint did not say."""
     asked, said = reply.usage.input_tokens, reply.usage.output_tokens
-    return Usage(
+    return replace(
+        reply.usage,
         input_tokens=_asked(request) if asked is None else asked,
         output_tokens=_said(reply) if said is None else said,
     )
@@ -30,7 +33,8 @@ def estimated(request: ModelRequest, reply: ModelReply) -> Usage:
 
 def _asked(request: ModelRequest) -> int:
     tools = len(tool_wire(request.tools)) // BYTES_PER_TOKEN if request.tools else 0
-    return _sum(request.messages) + tools + sum(map(picture_tokens, request.pictures.values()))
+    shown = sum(map(picture_tokens, request.pictures.values())) + sum(map(document_tokens, request.documents.values()))
+    return _sum(request.messages) + tools + shown
 
 
 def picture_tokens(picture: Picture) -> int:

@@ -61,6 +61,13 @@ class Gathering:
         """Note what is odd, once."""
         self._notes[note] = None
 
+    def call(self, name: Any, arguments: str, id_: Any = "") -> ToolCall | None:
+        """Return a call; None with a note for one without a name. An id that is no text is none."""
+        if not isinstance(name, str) or not name:
+            self.note("a call without a name was left out")
+            return None
+        return ToolCall(id=id_ if isinstance(id_, str) else "", name=name, arguments=arguments)
+
     def gathered(self, calls: Sequence[ToolCall] = (), *, sent: bytes, received: bytes, carry: str = "") -> ModelReply:
         """Return the reply."""
         if len(carry) > LONGEST_CARRY:

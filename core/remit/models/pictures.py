@@ -1,13 +1,19 @@
-"""Images for models that take them: checked by their first bytes, measured by their header, never decoded."""
+"""Images for models that take them: checked by their first bytes, measured by their header, never decoded.
+
+Documents go the same way, see `remit.models.documents`.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from remit.models.protocol import Message, Model, ModelReply, ModelRequest, OnDelta, Picture
+from remit.models import documents as papers
+from remit.models.documents import document, is_document
+from remit.models.protocol import Document, Message, Model, ModelReply, ModelRequest, OnDelta, Picture
 
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 """What the common models read."""
@@ -19,7 +25,10 @@ LARGEST = 3_750_000
 """Most bytes of one image: 5 MB as a request carries it."""
 
 LARGEST_SUM = 16_000_000
-"""Most bytes of all images of one request."""
+"""Most bytes of all images and documents of one request."""
+
+MOST_LOOKED_AT = 64
+"""Handles that are looked up for one request, the latest first."""
 
 LONGEST_SIDE = 8000
 """Most pixels of one side."""
@@ -56,43 +65,65 @@ def picture(media_type: str, data: bytes) -> Picture | None:
 
 
 def media_type_of(data: bytes) -> str | None:
-    """Return which kind of image begins like `data`, None for none that models are shown."""
-    marks = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+    """Return which kind of image or document begins like `data`, None for none that models are shown."""
+    marks = {
+        b"\x89PNG\r\n\x1a\n": "image/png",
+        b"\xff\xd8\xff": "image/jpeg",
+        b"GIF8": "image/gif",
+        b"%PDF-": papers.MEDIA_TYPE,
+    }
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for mark, kind in marks.items() if data.startswith(mark)), None)
 
 
-def with_pictures(request: ModelRequest, load: Load, known: dict[str, Picture] | None = None) -> ModelRequest:
-    """Return `request` with the latest images of its messages, as far as they are there and fit.
+def with_pictures(
+    request: ModelRequest,
+    load: Load,
+    known: dict[str, Picture | Document] | None = None,
+    *,
+    images: bool = True,
+    documents: bool = False,
+) -> ModelRequest:
+    """Return `request` with the latest images and documents of its messages, as far as they are there and fit.
 
     Args:
         request: as it is without them.
         load: gives their bytes.
-        known: images of earlier requests by handle; is given those of this one, and loses all others.
+        known: images and documents of earlier requests by handle; is given those of this one, and loses all others.
+        images, documents: what the model takes.
     """
     known = {} if known is None else known
-    chosen: dict[str, Picture] = {}
-    room = LARGEST_SUM
-    for handle in _latest(request.messages):
-        if len(chosen) == MOST:
+    pictures: dict[str, Picture] = {}
+    chosen: dict[str, Document] = {}
+    free, free_for_documents, room = MOST if images else 0, papers.MOST if documents else 0, LARGEST_SUM
+    for handle in islice(_latest(request.messages), MOST_LOOKED_AT):
+        if len(pictures) == free and len(chosen) == free_for_documents:
             break
-        image = known.get(handle) or _loaded(load(handle))
-        if image is not None and len(image.data) <= room:
-            chosen[handle] = image
-            room -= len(image.data)
+        shown = known.get(handle) or _loaded(load(handle))
+        if isinstance(shown, Picture) and len(pictures) < free and len(shown.data) <= room:
+            pictures[handle] = shown
+            room -= len(shown.data)
+        elif isinstance(shown, Document) and len(chosen) < free_for_documents and len(shown.data) <= room:
+            chosen[handle] = shown
+            room -= len(shown.data)
     known.clear()
-    known.update(chosen)
-    return replace(request, pictures=chosen) if chosen else request
+    known.update({**pictures, **chosen})
+    return replace(request, pictures=pictures, documents=chosen) if known else request
+
+
+def is_shown(media_type: str) -> bool:
+    """Say whether a media type is one that some models are shown: an image, or a document."""
+    return is_image(media_type) or is_document(media_type)
 
 
 class SeeingModel:
-    """A model that is shown the images of results; in everything else the model that it was made from."""
+    """A model that is shown images and documents; in everything else the model that it was made from."""
 
     def __init__(self, model: Model, load: Load) -> None:
         self._model = model
         self._load = load
-        self._known: dict[str, Picture] = {}
+        self._known: dict[str, Picture | Document] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
@@ -104,7 +135,8 @@ class SeeingModel:
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
         """Answer as the model does. Raises what the model raises."""
-        return await self._model.complete(with_pictures(request, self._load, self._known), on_delta=on_delta)
+        takes = {"images": _takes(self._model, "images"), "documents": _takes(self._model, "documents")}
+        return await self._model.complete(with_pictures(request, self._load, self._known, **takes), on_delta=on_delta)
 
     async def aclose(self) -> None:
         """Close what the model has open on the running event loop."""
@@ -112,12 +144,21 @@ class SeeingModel:
 
 
 def seeing(model: Model, load: Load) -> Model:
-    """Return `model` as it is shown images, the model itself when it takes none."""
-    return SeeingModel(model, load) if getattr(model, "images", False) is True else model
+    """Return `model` as it is shown images and documents, the model itself when it takes neither."""
+    return SeeingModel(model, load) if shows_files(model) else model
 
 
-def _loaded(found: tuple[str, bytes] | None) -> Picture | None:
-    return picture(*found) if found is not None else None
+def shows_files(model: Model) -> bool:
+    """Say whether a model takes images or documents."""
+    return _takes(model, "images") or _takes(model, "documents")
+
+
+def _takes(model: Model, what: str) -> bool:
+    return getattr(model, what, False) is True
+
+
+def _loaded(found: tuple[str, bytes] | None) -> Picture | Document | None:
+    return None if found is None else picture(*found) or document(*found)
 
 
 def _latest(messages: Sequence[Message]) -> Iterable[str]:

@@ -15,16 +15,30 @@ ESTIMATED = "the endpoint did not say how many tokens this took; its cost is an 
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What a million tokens cost, in and out, in whatever currency the deployment counts in."""
+    """What a million tokens cost, in whatever currency the deployment counts in.
+
+    Attributes:
+        input: of what a model reads.
+        output: of what it writes.
+        cache_read: of what it reads that its endpoint still had; None for the price of all else that it reads.
+        cache_write: of what it reads that its endpoint keeps; None likewise.
+    """
 
     input: float
     output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
 
     def of(self, usage: Usage) -> float | None:
         """Return the cost of `usage`, None where an endpoint did not say."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
-        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / MILLION
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        written = min(usage.cache_writes, usage.input_tokens - cached)
+        read = (usage.input_tokens - cached - written) * self.input
+        read += cached * (self.input if self.cache_read is None else self.cache_read)
+        read += written * (self.input if self.cache_write is None else self.cache_write)
+        return (read + usage.output_tokens * self.output) / MILLION
 
 
 class PricedModel:

@@ -23,7 +23,8 @@ def listed_price(path: Path, name: str, provider: str = "") -> Price | None:
     last slash or before a colon. A model that is listed without a price for both ways has none.
 
     Args:
-        path: of the file: an object of model names, each with `input_cost_per_token` and `output_cost_per_token`.
+        path: of the file: an object of model names, each with `input_cost_per_token` and `output_cost_per_token`, and
+            perhaps `cache_read_input_token_cost` and `cache_creation_input_token_cost`.
         name: of the model.
         provider: as configured; may be empty.
 
@@ -63,10 +64,21 @@ def _parsed(path: Path, changed: int, size: int) -> Mapping[str, Any]:
 
 
 def _price(row: Any) -> Price | None:
-    costs = [row.get(f"{way}_cost_per_token") if isinstance(row, dict) else None for way in ("input", "output")]
-    if not all(isinstance(cost, int | float) and not isinstance(cost, bool) for cost in costs):
+    if not isinstance(row, dict):
         return None
-    per_million = [float(cost) * MILLION for cost in costs if cost is not None]
-    if not all(math.isfinite(cost) and cost >= 0 for cost in per_million):
+    read, written = (_per_million(row.get(f"{way}_cost_per_token")) for way in ("input", "output"))
+    if read is None or written is None:
         return None
-    return Price(input=per_million[0], output=per_million[1])
+    return Price(
+        input=read,
+        output=written,
+        cache_read=_per_million(row.get("cache_read_input_token_cost")),
+        cache_write=_per_million(row.get("cache_creation_input_token_cost")),
+    )
+
+
+def _per_million(cost: Any) -> float | None:
+    if not isinstance(cost, int | float) or isinstance(cost, bool):
+        return None
+    price = float(cost) * MILLION
+    return price if math.isfinite(price) and price >= 0 else None

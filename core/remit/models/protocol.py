@@ -6,7 +6,7 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -19,7 +19,7 @@ Finish = Literal["stop", "length", "filter"]
 """Why a reply ended: the model was done; the output limit; the endpoint withheld the rest."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
     """A call as a model wrote it.
 
@@ -30,6 +30,7 @@ class ToolCall:
         repaired: a text dialect mended damaged JSON to get these arguments.
         written: in a transcript, the arguments as the model wrote them, where `arguments` are not that.
         named: in a transcript, the name as the model wrote it, where `name` is not that.
+        hidden: in a transcript that was kept, a part of the arguments was not: the call cannot be made from it.
     """
 
     id: str = ""
@@ -38,9 +39,10 @@ class ToolCall:
     repaired: bool = False
     written: str = ""
     named: str = ""
+    hidden: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
     """One message of a transcript.
 
@@ -53,8 +55,10 @@ class Message:
         status: how that call ended (`remit.values.Status`).
         reasoning: what the model thought aloud; kept apart, and sent back only where an endpoint demands it.
         carry: what the endpoint that wrote an assistant message wants back with it, as it gave it (`ModelReply.carry`).
-        images: of a result or a person's message: handles of its images. Only models that take images are shown them.
-        labels: of a result: `untrusted`, `private`; of an agent's task: of everything that the agent had read.
+        images: of a result or a person's message: handles of its images and documents. Only models that take such are
+            shown them.
+        labels: of a result: `untrusted`, `private`; of an agent's task: of everything that the agent had read; of what
+            a person attached: beside `untrusted`.
         attached: of a person's message, how many characters at its end were pasted or attached: no words of theirs.
         structured: a result is an object or a list that the skill's code made, not a text.
     """
@@ -71,16 +75,27 @@ class Message:
     structured: bool = False
     carry: str = ""
     images: tuple[str, ...] = ()
+    _kept_wire: bytes = field(default=b"", init=False, repr=False, compare=False)
+    _kept_json: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    _kept_count: tuple[object, int] = field(default=(None, 0), init=False, repr=False, compare=False)
 
     @property
     def asks(self) -> bool:
         """Whether it is a person's question or an agent's task: what a run is to do."""
         return self.role == "user" and self.origin in ("person", "agent")
 
-    @cached_property
+    @property
     def wire(self) -> bytes:
         """The message as one JSON object of a chat completion request, rendered once."""
-        return encode(self._wire())
+        if not self._kept_wire:
+            object.__setattr__(self, "_kept_wire", encode(self._wire()))
+        return self._kept_wire
+
+    def tokens(self, counter: object, count: Callable[[Message], int]) -> int:
+        """Return what `count` gives for the message; kept as long as the same counter asks."""
+        if self._kept_count[0] is not counter:
+            object.__setattr__(self, "_kept_count", (counter, count(self)))
+        return self._kept_count[1]
 
     def _wire(self) -> dict[str, Any]:
         if self.role == "tool":
@@ -94,11 +109,13 @@ class Message:
 
     def to_json(self) -> dict[str, Any]:
         """Return the message as plain JSON, without what is empty; made once, so leave it as it is."""
-        return self._json
+        if self._kept_json is None:
+            object.__setattr__(self, "_kept_json", made := self._json())
+            return made
+        return self._kept_json
 
-    @cached_property
     def _json(self) -> dict[str, Any]:
-        body = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name)}
+        body = {name: value for name in _names() if (value := getattr(self, name))}
         if self.calls:
             body["calls"] = [_call(c) for c in self.calls]
         lists: dict[str, Any] = {name: list(body[name]) for name in ("labels", "images") if name in body}
@@ -107,7 +124,7 @@ class Message:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Message:
         """Read what `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
+        known = {name: body[name] for name in _names() if name in body}
         if known["role"] not in ("system", "user", "assistant", "tool"):
             raise ValueError(f"unknown role {known['role']!r}")
         known["labels"] = tuple(known.get("labels", ()))
@@ -116,8 +133,14 @@ class Message:
         return cls(**known)
 
 
+@cache
+def _names() -> tuple[str, ...]:
+    """Return the fields of a message that say something."""
+    return tuple(one.name for one in fields(Message) if one.init)
+
+
 def _call(call: ToolCall) -> dict[str, Any]:
-    marks = {"repaired": call.repaired, "written": call.written, "named": call.named}
+    marks = {"repaired": call.repaired, "written": call.written, "named": call.named, "hidden": call.hidden}
     kept = {name: value for name, value in marks.items() if value}
     return {"id": call.id, "name": call.name, "arguments": call.arguments, **kept}
 
@@ -149,6 +172,29 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Document:
+    """A document for a model.
+
+    Attributes:
+        media_type: `application/pdf`, which its first bytes are.
+        data: the bytes.
+    """
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+    @cached_property
+    def base64(self) -> str:
+        """The bytes as requests carry them."""
+        return b64encode(self.data).decode("ascii")
+
+    @property
+    def data_url(self) -> str:
+        """The document as a `data:` URL (RFC 2397)."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolSpec:
     """A skill as a model is shown it: its wire name, description, and JSON Schema of the arguments."""
 
@@ -171,6 +217,7 @@ class ModelRequest:
         max_tokens: most tokens of the reply; None leaves it to the endpoint.
         answer_schema: JSON Schema that a reply in text has to fit; None for any text.
         pictures: handle to image, of those images of the messages that are sent along.
+        documents: handle to document, in the same way.
     """
 
     messages: tuple[Message, ...]
@@ -181,19 +228,31 @@ class ModelRequest:
     max_tokens: int | None = None
     answer_schema: Mapping[str, Any] | None = None
     pictures: Mapping[str, Picture] = field(default_factory=dict, repr=False)
+    documents: Mapping[str, Document] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one reply or of a run; None where an endpoint did not say."""
+    """Tokens of one reply or of a run; None where an endpoint did not say.
+
+    Attributes:
+        input_tokens: everything that the model read.
+        output_tokens: everything that it wrote, reasoning included.
+        cached_tokens: of what it read, what the endpoint still had from an earlier request; 0 where it tells of none.
+        cache_writes: of what it read, what the endpoint keeps for later requests at a price of its own.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int = 0
+    cache_writes: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             input_tokens=_sum(self.input_tokens, other.input_tokens),
             output_tokens=_sum(self.output_tokens, other.output_tokens),
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_writes=self.cache_writes + other.cache_writes,
         )
 
     @property

@@ -125,6 +125,11 @@ class ReplayModel:
         return self._recording.images
 
     @property
+    def documents(self) -> bool:
+        """Whether it was shown documents."""
+        return self._recording.documents
+
+    @property
     def left(self) -> int:
         """Turns that were not played yet."""
         return len(self._turns) - len(self._played)
@@ -176,9 +181,10 @@ class ReplayModel:
         return max(enumerate(self._turns), key=likeness)[1]
 
 
-def recorder_of(model: Model, path: str | Path) -> Recorder:
-    """Return what writes a recording of `model` into a file."""
-    return Recorder(path, model.name, images=getattr(model, "images", False) is True)
+def recorder_of(model: Model, path: str | Path, *, calls: bool = False) -> Recorder:
+    """Return what writes a recording of `model` into a file; `calls`: what skills give goes into it, too."""
+    shown = {what: getattr(model, what, False) is True for what in ("images", "documents")}
+    return Recorder(path, model.name, **shown, calls=calls)
 
 
 def _changed(reply: ModelReply, change: Hide) -> ModelReply:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from remit.errors import ModelError, UsageError
-from remit.models.protocol import ModelReply, ToolCall, Usage, whole_text
+from remit.errors import ModelError, NotRecorded, UsageError
+from remit.models.gathering import MOST_TOKENS
+from remit.models.protocol import ModelReply, ToolCall, Usage
+from remit.models.recorded_call import RecordedCall
 from remit.models.request_form import Form
 
 VERSION = 1
+MOST_COST = 1e12
+"""Most that one reply is believed to have cost, in whatever currency."""
+
 LARGEST = 256 * 1024 * 1024
 """Bytes of a recording that are read."""
 
@@ -44,14 +51,17 @@ class Recording:
     Attributes:
         path: the file.
         model: name of the model that was recorded.
-        images: that model was shown images.
+        images, documents: that model was shown images, or documents.
         turns: as they stand in the file.
+        calls: of skills, in the same way; None where the recording is about the model alone.
     """
 
     path: Path
     model: str
     images: bool = False
+    documents: bool = False
     turns: list[RecordedTurn] = field(default_factory=list)
+    calls: list[RecordedCall] | None = None
 
     @property
     def scopes(self) -> frozenset[str]:
@@ -65,12 +75,17 @@ class Recorder:
     Args:
         path: of the file; an older one is replaced with the first turn.
         model: name of the model.
-        images: the model is shown images.
+        images, documents: the model is shown images, or documents.
+        calls: what skills give is recorded, too.
     """
 
-    def __init__(self, path: str | Path, model: str, *, images: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, model: str, *, images: bool = False, documents: bool = False, calls: bool = False
+    ) -> None:
         self.path = Path(path)
-        self._head = {"remit_recording": VERSION, "model": model, "images": images}
+        self.calls = calls
+        shown = {"images": images, "documents": documents}
+        self._head = {"remit_recording": VERSION, "model": model, **shown, "calls": calls}
         self._file: TextIO | None = None
         self._begun = False
         self._known: set[str] = set()
@@ -92,13 +107,26 @@ class Recorder:
         Raises:
             ModelError: it cannot be written.
         """
-        try:
-            file = self._opened()
+        with self._writing() as file:
             for _, text in turn.parts:
                 self._part(file, text)
             parts = [[label, _key(text)] for label, text in turn.parts]
             body = {"scope": turn.scope, "exact": turn.exact, "loose": turn.loose, "parts": parts}
             _write(file, {**body, "reply": _plain(turn.reply)})
+
+    def add_call(self, call: RecordedCall) -> None:
+        """Write what a call of a skill gave. Raises NotRecorded where it cannot be written."""
+        try:
+            with self._writing() as file:
+                _write(file, call.to_json())
+        except ModelError as error:
+            raise NotRecorded(error.message) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[TextIO]:
+        try:
+            file = self._opened()
+            yield file
             file.flush()
         except OSError as error:
             raise ModelError(f"{self.path} cannot be written: {error.strerror or error}") from error
@@ -114,6 +142,7 @@ class Recorder:
             again = os.O_APPEND if self._begun else os.O_TRUNC
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | again, 0o600)
             self._file = os.fdopen(descriptor, "w", encoding="utf-8")
+            _keep_private(descriptor)
             if not self._begun:
                 _write(self._file, self._head)
             self._begun = True
@@ -153,11 +182,16 @@ def _read(place: Path, file: TextIO) -> Recording:
     if head.get("remit_recording") != VERSION:
         raise UsageError(f"{place} is no recording of version {VERSION}", remedy="make it with --record")
     recording = Recording(path=place, model=str(head.get("model", "")), images=head.get("images") is True)
+    recording.documents = head.get("documents") is True
+    recording.calls = [] if head.get("calls") is True else None
     texts: dict[str, str] = {}
     for number, line in lines:
         try:
             if "part" in line:
                 texts[line["part"]] = str(line["body"])
+                continue
+            if "call" in line and recording.calls is not None:
+                recording.calls.append(RecordedCall.from_json(line))
                 continue
             parts = tuple((str(label), texts[key]) for label, key in line["parts"])
             own = {name: str(line[name]) for name in ("scope", "exact", "loose")}
@@ -196,12 +230,26 @@ def _reply(body: Mapping[str, Any]) -> ModelReply:
     words += [word for call in reply.calls for word in (call.id, call.name, call.arguments, call.written, call.named)]
     if not all(isinstance(word, str) for word in (*words, *reply.notes)) or reply.sent or reply.received:
         raise TypeError("a reply has texts")
-    for tokens in (reply.usage.input_tokens, reply.usage.output_tokens):
-        if tokens is not None and (type(tokens) is not int or tokens < 0):
-            raise ValueError(f"{tokens!r} is no number of tokens")
-    if reply.cost is not None and (type(reply.cost) not in (int, float) or not reply.cost >= 0):
-        raise ValueError(f"{reply.cost!r} is no cost")
+    if not all(type(mark) is bool for call in reply.calls for mark in (call.repaired, call.hidden)):
+        raise TypeError("a mark of a call is true or false")
+    _check_used(reply)
     return reply
+
+
+def _check_used(reply: ModelReply) -> None:
+    used = reply.usage
+    told = [tokens for tokens in (used.input_tokens, used.output_tokens) if tokens is not None]
+    for tokens in (*told, used.cached_tokens, used.cache_writes):
+        if type(tokens) is not int or not 0 <= tokens <= MOST_TOKENS:
+            raise ValueError(f"{tokens!r} is no number of tokens")
+    if reply.cost is not None and (type(reply.cost) not in (int, float) or not 0 <= reply.cost <= MOST_COST):
+        raise ValueError(f"{reply.cost!r} is no cost")
+
+
+def _keep_private(descriptor: int) -> None:
+    """Take a file that was there before from everybody else, too; not a device."""
+    if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fchmod(descriptor, 0o600)
 
 
 def _key(text: str) -> str:
@@ -209,4 +257,8 @@ def _key(text: str) -> str:
 
 
 def _write(file: TextIO, body: Mapping[str, Any]) -> None:
-    file.write(whole_text(json.dumps(body, ensure_ascii=False)) + "\n")
+    """Write one line; what UTF-8 cannot hold, a half of a surrogate pair alone, as JSON escapes it."""
+    try:
+        file.write(json.dumps(body, ensure_ascii=False) + "\n")
+    except UnicodeEncodeError:
+        file.write(json.dumps(body) + "\n")

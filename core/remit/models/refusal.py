@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 SHOWN = 400
 """Most characters of an endpoint's own words that a message shows."""
@@ -27,13 +28,13 @@ _FORMAT = re.compile(r"response.?format|json.?schema|structured.?output|grammar"
 
 
 def own_words(body: bytes, *, secret: str | None = None) -> str:
-    """Return what an endpoint says about an error: one line, cut, without `secret`."""
+    """Return what an endpoint says about an error: one line, cut, without `secret`, also as URLs write it."""
     text = _message(_json(body)) or body.decode("utf-8", "replace")
     if text.lstrip()[:1] == "<":
         title = re.search(r"<title[^>]{0,200}>([^<]{1,200})", text, re.IGNORECASE)
         text = f"an HTML page titled {title[1].strip()!r}" if title else "an HTML page"
-    if secret:
-        text = text.replace(secret, "***")
+    for form in (secret, quote(secret, safe=""), quote(secret)) if secret else ():
+        text = text.replace(form, "***")
     text = " ".join("".join(c if c.isprintable() else " " for c in text[: SHOWN * 4]).split())
     return text if len(text) <= SHOWN else text[:SHOWN] + " [cut]"
 

@@ -19,6 +19,13 @@ def first_difference(recorded: Parts, asked: Parts) -> str:
         recorded: label and canonical JSON of each part.
         asked: the same.
     """
+    try:
+        return _difference(recorded, asked)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):  # a file is not trusted
+        return "the recorded request cannot be read"
+
+
+def _difference(recorded: Parts, asked: Parts) -> str:
     for (label, old), (_, new) in zip(_messages(recorded), _messages(asked), strict=False):
         if old != new:
             return _of_message(label, json.loads(old), json.loads(new))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from remit.models.protocol import Message, ModelRequest, whole_text
+from remit.models.protocol import Document, Message, ModelRequest, Picture, whole_text
 
 Hide = Callable[[str], str]
 """Returns a text without what must not be kept."""
@@ -114,9 +114,10 @@ def form_of(
 
 
 def _images(message: Message, request: ModelRequest) -> dict[str, Any]:
-    """Return the digests of the images that are sent along with a message."""
-    sent = [request.pictures[handle].data for handle in message.images if handle in request.pictures]
-    return {"images": [hashlib.sha256(data).hexdigest() for data in sent]} if sent else {}
+    """Return the digests of the images and documents that are sent along with a message."""
+    sent: dict[str, Picture | Document] = {**request.pictures, **request.documents}
+    shown = [sent[handle].data for handle in message.images if handle in sent]
+    return {"images": [hashlib.sha256(data).hexdigest() for data in shown]} if shown else {}
 
 
 def canonical(value: Any) -> str:

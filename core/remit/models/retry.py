@@ -44,6 +44,15 @@ class Retries:
 
     async def run(self, attempt: Callable[[], Awaitable[T]], on_pause: Callable[[str, float], None]) -> T:
         """Return what `attempt` returns, asking again after `Again`; the last `Again` is raised."""
+        try:
+            return await attempt()
+        except Again as error:
+            return await self._after(error, attempt, on_pause)
+
+    async def _after(
+        self, first: Again, attempt: Callable[[], Awaitable[T]], on_pause: Callable[[str, float], None]
+    ) -> T:
+        """Go on after a first attempt that failed; nothing else pays for what can count and pause."""
         from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
         from tenacity.wait import wait_exponential_jitter
 
@@ -67,7 +76,11 @@ class Retries:
             reraise=True,
         )
 
-        async def once() -> T:  # tenacity awaits nothing but a coroutine function
+        failed = [first]
+
+        async def once() -> T:
+            if failed:
+                raise failed.pop()
             return await attempt()
 
         return await retrying(once)

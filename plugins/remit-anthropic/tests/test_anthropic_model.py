@@ -118,6 +118,7 @@ def test_whole_and_streamed_however_it_is_cut_are_the_same() -> None:
         ("toolu_2", "wind", {}),
     ]
     assert (whole.usage.input_tokens, whole.usage.output_tokens, whole.finish) == (120, 9, "stop")
+    assert (whole.usage.cached_tokens, whole.usage.cache_writes) == (100, 0)
     path, headers, _ = server.requests[0]
     assert path == "/v1/messages" and headers["anthropic-version"] == "2023-06-01" and "x-api-key" not in headers
 

@@ -14,7 +14,7 @@ from tests.model_server import ModelServer, Play, serve
 from remit.errors import EndpointDown, ModelError, UsageError
 from remit.extensions import ModelWanted
 from remit.models.behaviour import behaviour_of
-from remit.models.protocol import Message, ModelDelta, ModelReply, ModelRequest, Picture, ToolCall, ToolSpec
+from remit.models.protocol import Document, Message, ModelDelta, ModelReply, ModelRequest, Picture, ToolCall, ToolSpec
 from remit.models.retry import Retries
 
 FAST = Retries(attempts=3, first=0.001, longest=0.01)
@@ -176,6 +176,22 @@ def test_an_image_of_a_kind_that_the_api_does_not_take_is_told_of_only() -> None
         complete(server, ModelRequest(messages=(message,), pictures=pictures))
     text, *images = server.bodies[0]["contents"][0]["parts"]
     assert text == {"text": "What is this?"} and [one["inlineData"]["mimeType"] for one in images] == ["image/webp"]
+
+
+def test_documents_go_into_the_result_or_beside_it_and_what_was_kept_is_counted() -> None:
+    paper = Document(media_type="application/pdf", data=b"%PDF-1.7")
+    usage = {"promptTokenCount": 40, "cachedContentTokenCount": 30, "candidatesTokenCount": 2}
+    body = {"candidates": [{"content": {"parts": [{"text": "Yes."}]}, "finishReason": "STOP"}], "usageMetadata": usage}
+    call = ToolCall(id="c1", name="tide", arguments="{}")
+    told = Message(role="tool", call_id="c1", content="high", status="ok", images=("r-1",))
+    messages = (Message(role="user", content="hello"), Message(role="assistant", calls=(call,)), told)
+    with serve([Play(body=json.dumps(body).encode())]) as server:
+        for name in ("gemini-3-flash", "gemini-2.5-flash"):
+            reply, _ = complete(server, ModelRequest(messages=messages, documents={"r-1": paper}), name=name)
+    inline = {"inlineData": {"mimeType": "application/pdf", "data": "JVBERi0xLjc="}}
+    new, old = (body["contents"][2]["parts"] for body in server.bodies)
+    assert new[0]["functionResponse"]["parts"] == [inline] and old[1] == inline
+    assert (reply.usage.input_tokens, reply.usage.cached_tokens) == (40, 30)
 
 
 def test_calls_of_another_model_are_marked_and_old_models_get_images_beside_the_results() -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -225,3 +226,46 @@ def test_the_default_reaches_nothing_but_its_own_folder(memory: TriedPack) -> No
     for skill in memory.skills.values():
         assert set(skill.right) == {"fs.read", "fs.write"}
         assert all(entry == "${data}/**" for entries in skill.right.values() for entry in entries)
+
+
+NOTES = ["Meine Straße heißt Große Allee", "İstanbul ofisi", "Οδός Ερμού", "naïve ﬁnance", "한국 사무실", "हिन्दी पाठ"]
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_every_word_of_a_note_finds_it_however_it_is_written(tmp_path: Path, note: str) -> None:
+    from unicodedata import normalize
+
+    from remit_memory.store import Store
+
+    store = Store(tmp_path)
+    number, _ = store.add(note, session="s", most=10)
+    for word in note.split():
+        cases = (word, word.upper(), word.lower(), word.casefold())
+        for form in (*cases, normalize("NFD", word), normalize("NFKC", word)):
+            assert store.by_words(form) == [number], form
+    assert store.by_words("elsewhere") == []
+
+
+def test_an_index_of_an_older_form_is_made_anew_once(tmp_path: Path) -> None:
+    from remit_memory.store import Store, _bring_up_to_date, _form
+
+    store = Store(tmp_path)
+    number, _ = store.add(NOTES[0], session="s", most=10)
+    with store.opened() as connection:
+        connection.execute("DELETE FROM words")
+        connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, NOTES[0]))
+    assert store.by_words("Straße") == [], "the control: that is how it was indexed"
+    with store.opened() as connection:
+        connection.execute("PRAGMA user_version = 0")
+    with closing(sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)) as only_reading:
+        _bring_up_to_date(only_reading)
+        assert _form(only_reading) == 0, "who may only read it leaves it as it is"
+    assert store.by_words("Straße") == store.by_words("Allee") == [number]
+
+
+def test_numbers_that_no_memory_can_have_are_not_found(tmp_path: Path) -> None:
+    from remit_memory.store import Store
+
+    store = Store(tmp_path)
+    number, _ = store.add("one", session="s", most=10)
+    assert store.forget(ids=[2**70, -(2**70), 0, number]) == [number]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from remit.errors import UsageError
 from remit.extensions import ModelProvider, ModelWanted
+from remit.extensions.settings import require_fitting
 from remit.models.behaviour import PLAIN, Behaviour
 from remit.models.endpoint import HttpModel, Patience
 from remit.models.protocol import ModelRequest, OnDelta, encode
 from remit.models.retry import Retries
 from remit.models.urls import versioned_url
+from remit_anthropic.caching import marked
 from remit_anthropic.reading import MessageReading
 from remit_anthropic.writing import answer_format, choice, conversation, tools
 
@@ -21,8 +23,8 @@ DEFAULT_KEY = "env:ANTHROPIC_API_KEY"
 VERSION = "2023-06-01"
 """Of the API, as its header names it."""
 
-LONGEST_REPLY = 10
-"""How many times the timeout one reply may take while it keeps coming."""
+MARKS = "cache_control"
+"""Name under which marks for the prompt cache are left out."""
 
 CARRY = "carry"
 """Name under which thinking that is given back is left out, once an endpoint has refused it."""
@@ -47,17 +49,13 @@ class Settings:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Settings:
         """Read the table. Raises UsageError for what is not in it or does not fit."""
-        fits = {
+        fits: dict[str, Callable[[Any], bool]] = {
             "max_tokens": lambda value: type(value) is int and value > 0,
             "thinking": lambda value: value in ("adaptive", "disabled") or (type(value) is int and value >= 1024),
             "effort": lambda value: isinstance(value, str),
         }
-        for key, value in table.items():
-            if key not in fits or not fits[key](value):
-                raise UsageError(
-                    f"[extensions.settings.anthropic] {key} = {value!r} is no setting, or does not fit",
-                    remedy='max_tokens = 8192, thinking = "adaptive" (or "disabled", or tokens), effort = "medium"',
-                )
+        remedy = 'max_tokens = 8192, thinking = "adaptive" (or "disabled", or tokens), effort = "medium"'
+        require_fitting("anthropic", table, fits, remedy=remedy)
         return cls(**table)
 
 
@@ -66,12 +64,11 @@ def provider(table: Mapping[str, Any]) -> ModelProvider:
     settings = Settings.of(table)
 
     def make(wanted: ModelWanted) -> AnthropicModel:
-        patience = Patience(read=wanted.timeout, reply=LONGEST_REPLY * wanted.timeout, total=wanted.total_timeout)
         return AnthropicModel(
             wanted.name,
             base_url=wanted.base_url,
             api_key=wanted.api_key,
-            patience=patience,
+            patience=wanted.patience,
             behaviour=wanted.behaviour,
             settings=settings,
         )
@@ -96,8 +93,8 @@ class AnthropicModel(HttpModel):
         DeploymentError: the URL or the key cannot be used.
     """
 
-    _KIND = "an endpoint of the Anthropic Messages API"
-    _OPTIONAL = ("temperature", "output_config", "tool_choice", "thinking", "stop_sequences")
+    kind = "an endpoint of the Anthropic Messages API"
+    optional = ("temperature", "output_config", "tool_choice", "thinking", "stop_sequences")
 
     def __init__(
         self,
@@ -123,18 +120,20 @@ class AnthropicModel(HttpModel):
             retries=retries,
             left_out=behaviour.left_out - {"max_tokens"},
             images=behaviour.images is not False,
+            documents=behaviour.documents is not False,
         )
+        self.left_out |= {MARKS} if behaviour.cache_marks is False else frozenset()
         self._settings = settings or Settings()
         self._one_call = behaviour.parallel_calls is False
 
-    def _headers(self, key: str | None) -> dict[str, str]:
+    def headers(self, key: str | None) -> dict[str, str]:
         return {"anthropic-version": VERSION} | ({} if key is None else {"x-api-key": key})
 
-    def _reading(self, request: ModelRequest, on_delta: OnDelta | None) -> MessageReading:
+    def reading(self, request: ModelRequest, on_delta: OnDelta | None) -> MessageReading:
         return MessageReading(self.name, on_delta)
 
-    def _body(self, request: ModelRequest, *, stream: bool) -> bytes:
-        system, messages = conversation(request, self.name, carry=CARRY not in self._left_out)
+    def body(self, request: ModelRequest, *, stream: bool) -> bytes:
+        system, messages = conversation(request, self.name, carry=CARRY not in self.left_out)
         body: dict[str, Any] = {
             "model": self.name,
             "max_tokens": request.max_tokens or self._settings.max_tokens,
@@ -144,9 +143,10 @@ class AnthropicModel(HttpModel):
             body["system"] = system
         if request.tools:
             body["tools"] = tools(request.tools)
-        return encode(body | self._options(request, stream=stream))
+        body |= self.options(request, stream=stream)
+        return encode(body if MARKS in self.left_out else marked(body, request))
 
-    def _options(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+    def options(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         options: dict[str, Any] = self._thinking(request)
         if request.temperature is not None and "thinking" not in options:
             options["temperature"] = min(request.temperature, 1.0)
@@ -155,13 +155,13 @@ class AnthropicModel(HttpModel):
         if request.tools and (chosen := choice(request.tool_choice, one_call=self._one_call)):
             options["tool_choice"] = chosen
         output: dict[str, Any] = {"effort": self._settings.effort} if self._settings.effort else {}
-        if request.answer_schema is not None and "response_format" not in self._left_out:
+        if request.answer_schema is not None and "response_format" not in self.left_out:
             output["format"] = answer_format(request.answer_schema)
         if output:
             options["output_config"] = output
         if stream:
             options["stream"] = True
-        return {name: value for name, value in options.items() if name not in self._left_out}
+        return {name: value for name, value in options.items() if name not in self.left_out}
 
     def _thinking(self, request: ModelRequest) -> dict[str, Any]:
         """Return the field `thinking`; a model that thinks cannot be made to call, so that it then does not."""
@@ -174,7 +174,9 @@ class AnthropicModel(HttpModel):
         most = request.max_tokens or self._settings.max_tokens
         return {"thinking": {"type": "enabled", "budget_tokens": thinking}} if thinking < most else {}
 
-    def _refused_of(self, refusal: bytes, sent: frozenset[str]) -> str | None:
-        if b"signature" in refusal.lower() and CARRY not in self._left_out:
+    def refused_of(self, refusal: bytes, sent: frozenset[str]) -> str | None:
+        if b"signature" in refusal.lower() and CARRY not in self.left_out:
             return CARRY
-        return super()._refused_of(refusal, sent)
+        if MARKS.encode() in refusal.lower() and MARKS not in self.left_out:
+            return MARKS
+        return super().refused_of(refusal, sent)

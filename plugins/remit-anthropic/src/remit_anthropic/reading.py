@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from remit.models.gathering import Gathering, arguments_text, count
 from remit.models.protocol import Finish, ModelReply, OnDelta, ToolCall, Usage
+from remit.models.turns import carry_of
 
 _FINISH: Mapping[str, Finish] = {
     "max_tokens": "length",
@@ -127,17 +127,18 @@ class MessageReading(Gathering):
         found = {name: count(usage.get(name)) for name in (*_INPUT, "output_tokens")}
         self._used |= {name: value for name, value in found.items() if value is not None}
         read = sum(self._used.get(name, 0) for name in _INPUT) if "input_tokens" in self._used else None
-        self.usage = Usage(input_tokens=read, output_tokens=self._used.get("output_tokens"))
+        self.usage = Usage(
+            input_tokens=read,
+            output_tokens=self._used.get("output_tokens"),
+            cached_tokens=self._used.get("cache_read_input_tokens", 0),
+            cache_writes=self._used.get("cache_creation_input_tokens", 0),
+        )
 
     def _call(self, block: _Block) -> ToolCall | None:
         if block.kind != "tool_use":
             return None
-        name, id_ = block.fields.get("name"), block.fields.get("id")
-        if not isinstance(name, str) or not name:
-            self.note("a call without a name was left out")
-            return None
         arguments = block.grown or arguments_text(block.fields.get("input") or {})
-        return ToolCall(id=id_ if isinstance(id_, str) else "", name=name, arguments=arguments)
+        return self.call(block.fields.get("name"), arguments, block.fields.get("id"))
 
     def _carry(self) -> str:
         """Return thinking blocks as they have to come back, with the lengths of the texts between them."""
@@ -145,7 +146,7 @@ class MessageReading(Gathering):
         if all(block.kind == "text" for block in blocks):
             return ""
         order = [len(block.grown) if block.kind == "text" else _given_back(block) for block in blocks]
-        return json.dumps({"anthropic": self._asked, "order": order}, ensure_ascii=False)
+        return carry_of("anthropic", self._asked, order=order)
 
 
 def _given_back(block: _Block) -> dict[str, Any]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from remit.models.gathering import arguments_object
-from remit.models.protocol import Message, ModelRequest, Picture, ToolSpec
-
-CONTINUED = "(The conversation goes on.)"
-"""What stands before a conversation that would begin with the model's own words: the API takes none."""
+from remit.models.protocol import Document, Message, ModelRequest, Picture, ToolSpec
+from remit.models.turns import alternating, carried, system_of
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -47,22 +44,13 @@ def conversation(request: ModelRequest, model: str, *, carry: bool) -> tuple[str
         model: the model's name; it gets its own thinking back, and nobody else's.
         carry: give thinking back.
     """
-    system = "\n\n".join(message.content for message in request.messages if message.role == "system")
-    turns: list[Block] = []
-    for message in request.messages:
-        if message.role == "system":
-            continue
-        if message.role == "assistant":
-            turns.append({"role": "assistant", "content": _said(message, model if carry else None)})
-            continue
-        blocks = list(_told(message, request.pictures))
-        if turns and turns[-1]["role"] == "user":
-            turns[-1]["content"] += blocks
-        else:
-            turns.append({"role": "user", "content": blocks})
-    if turns and turns[0]["role"] == "assistant":
-        turns.insert(0, {"role": "user", "content": [_text(CONTINUED)]})
-    return system, turns
+    turns = alternating(
+        request,
+        said=lambda message: _said(message, model if carry else None),
+        told=lambda message: _told(message, request),
+        text=_text,
+    )
+    return system_of(request), turns
 
 
 def tools(specs: Iterable[ToolSpec]) -> list[Block]:
@@ -94,15 +82,16 @@ def legal_id(id_: str) -> str:
     return id_ if _ID.fullmatch(id_) else "call_" + hashlib.sha256(id_.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def _told(message: Message, pictures: Mapping[str, Picture]) -> Iterator[Block]:
+def _told(message: Message, request: ModelRequest) -> Iterator[Block]:
     """Yield the blocks of a result, or of what a person or the loop says."""
-    images = [_image(pictures[handle]) for handle in message.images if handle in pictures]
+    shown: dict[str, Picture | Document] = {**request.pictures, **request.documents}
+    files = [_file(shown[handle]) for handle in message.images if handle in shown]
     if message.role != "tool":
         yield _text(message.content)
-        yield from images
+        yield from files
         return
     result: Block = {"type": "tool_result", "tool_use_id": legal_id(message.call_id)}
-    result["content"] = [_text(message.content), *images] if images else message.content
+    result["content"] = [_text(message.content), *files] if files else message.content
     yield result | ({"is_error": True} if message.status not in ("", "ok") else {})
 
 
@@ -129,13 +118,7 @@ def _said(message: Message, model: str | None) -> list[Block]:
 
 def _carried(carry: str, model: str | None) -> Sequence[Any]:
     """Return the order of thinking and text (its length) of a message that `model` wrote; empty for any other."""
-    try:
-        body = json.loads(carry) if carry else None
-    except ValueError:
-        return []
-    if not isinstance(body, dict) or model is None or body.get("anthropic") != model:
-        return []
-    order = body.get("order")
+    order = carried(carry, "anthropic", model).get("order")
     return order if isinstance(order, list) and all(isinstance(entry, int | dict) for entry in order) else []
 
 
@@ -143,9 +126,9 @@ def _text(text: str) -> Block:
     return {"type": "text", "text": text if text.strip() else "(empty)"}
 
 
-def _image(picture: Picture) -> Block:
-    source = {"type": "base64", "media_type": picture.media_type, "data": picture.base64}
-    return {"type": "image", "source": source}
+def _file(shown: Picture | Document) -> Block:
+    source = {"type": "base64", "media_type": shown.media_type, "data": shown.base64}
+    return {"type": "image" if isinstance(shown, Picture) else "document", "source": source}
 
 
 def _closed(node: Any, *, names: bool = False) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from remit.errors import UsageError
 from remit.extensions import ModelProvider, ModelWanted
+from remit.extensions.settings import require_fitting
 from remit.models.behaviour import PLAIN, Behaviour
 from remit.models.endpoint import HttpModel, Patience
 from remit.models.protocol import ModelRequest, OnDelta, encode
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 DEFAULT_KEY = "env:GEMINI_API_KEY"
-
-LONGEST_REPLY = 10
-"""How many times the timeout one reply may take while it keeps coming."""
 
 CARRY = "carry"
 """Name under which signatures that are given back are left out, once an endpoint has refused them."""
@@ -53,13 +51,11 @@ class Settings:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Settings:
         """Read the table. Raises UsageError for what is not in it or does not fit."""
-        fits = {"thinking_level": str, "thoughts": bool}
-        for key, value in table.items():
-            if key not in fits or not isinstance(value, fits[key]):
-                raise UsageError(
-                    f"[extensions.settings.google] {key} = {value!r} is no setting, or does not fit",
-                    remedy='thinking_level = "low", thoughts = true',
-                )
+        fits: dict[str, Callable[[Any], bool]] = {
+            "thinking_level": lambda value: isinstance(value, str),
+            "thoughts": lambda value: isinstance(value, bool),
+        }
+        require_fitting("google", table, fits, remedy='thinking_level = "low", thoughts = true')
         return cls(**table)
 
 
@@ -68,12 +64,11 @@ def provider(table: Mapping[str, Any]) -> ModelProvider:
     settings = Settings.of(table)
 
     def make(wanted: ModelWanted) -> GoogleModel:
-        patience = Patience(read=wanted.timeout, reply=LONGEST_REPLY * wanted.timeout, total=wanted.total_timeout)
         return GoogleModel(
             wanted.name,
             base_url=wanted.base_url,
             api_key=wanted.api_key,
-            patience=patience,
+            patience=wanted.patience,
             behaviour=wanted.behaviour,
             settings=settings,
         )
@@ -98,8 +93,8 @@ class GoogleModel(HttpModel):
         DeploymentError: the URL or the key cannot be used.
     """
 
-    _KIND = "an endpoint of the Gemini API"
-    _OPTIONAL = ("responseJsonSchema", "temperature", "stopSequences", "thinkingConfig", "toolConfig")
+    kind = "an endpoint of the Gemini API"
+    optional = ("responseJsonSchema", "temperature", "stopSequences", "thinkingConfig", "toolConfig")
 
     def __init__(
         self,
@@ -126,31 +121,32 @@ class GoogleModel(HttpModel):
             retries=retries,
             left_out=frozenset(_NAMES[field] for field in behaviour.left_out if field in _NAMES),
             images=behaviour.images is not False,
+            documents=behaviour.documents is not False,
         )
         self._settings = settings or Settings()
         self._old = bool(_OLD.match(name.lower()))
 
-    def _headers(self, key: str | None) -> dict[str, str]:
+    def headers(self, key: str | None) -> dict[str, str]:
         return {} if key is None else {"x-goog-api-key": key}
 
-    def _address(self, *, stream: bool) -> str:
+    def address(self, *, stream: bool) -> str:
         if not stream:
             return self.url
         parts = urlsplit(self.url)
         path = parts.path.removesuffix(":generateContent") + ":streamGenerateContent"
         return urlunsplit(parts._replace(path=path, query="&".join(filter(None, (parts.query, "alt=sse")))))
 
-    def _reading(self, request: ModelRequest, on_delta: OnDelta | None) -> CandidateReading:
+    def reading(self, request: ModelRequest, on_delta: OnDelta | None) -> CandidateReading:
         return CandidateReading(self.name, on_delta)
 
-    def _body(self, request: ModelRequest, *, stream: bool) -> bytes:
-        system, contents = conversation(request, self.name, carry=CARRY not in self._left_out, old=self._old)
+    def body(self, request: ModelRequest, *, stream: bool) -> bytes:
+        system, contents = conversation(request, self.name, carry=CARRY not in self.left_out, old=self._old)
         body: dict[str, Any] = {"contents": contents}
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         if request.tools:
             body["tools"] = [{"functionDeclarations": declarations(request.tools)}]
-        options = self._options(request, stream=stream)
+        options = self.options(request, stream=stream)
         body |= {name: options.pop(name) for name in _OF_NO_CONFIG if name in options}
         if "responseJsonSchema" in options:
             options["responseMimeType"] = "application/json"
@@ -158,7 +154,7 @@ class GoogleModel(HttpModel):
             body["generationConfig"] = options
         return encode(body)
 
-    def _options(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+    def options(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if request.temperature is not None:
             options["temperature"] = request.temperature
@@ -172,22 +168,22 @@ class GoogleModel(HttpModel):
             options["responseJsonSchema"] = request.answer_schema
         if thinking := self._thinking():
             options["thinkingConfig"] = thinking
-        return {name: value for name, value in options.items() if name not in self._left_out}
+        return {name: value for name, value in options.items() if name not in self.left_out}
 
     def _thinking(self) -> dict[str, Any]:
         level = {"thinkingLevel": self._settings.thinking_level} if self._settings.thinking_level else {}
         return level | ({"includeThoughts": True} if self._settings.thoughts else {})
 
-    def _refused_of(self, refusal: bytes, sent: frozenset[str]) -> str | None:
+    def refused_of(self, refusal: bytes, sent: frozenset[str]) -> str | None:
         words = refusal.lower()
-        if b"signature" in words and b"missing" not in words and CARRY not in self._left_out:
+        if b"signature" in words and b"missing" not in words and CARRY not in self.left_out:
             return CARRY
         if b"mime type" in words and "responseJsonSchema" in sent:  # many models take none beside skills
             return "responseJsonSchema"
-        return super()._refused_of(refusal, sent)
+        return super().refused_of(refusal, sent)
 
-    def _pause(self, response: Response, refusal: bytes) -> float | None:
-        pause = super()._pause(response, refusal)
+    def pause(self, response: Response, refusal: bytes) -> float | None:
+        pause = super().pause(response, refusal)
         return _delay(refusal) if pause is None else pause
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from remit.models.gathering import Gathering, arguments_text, count
 from remit.models.protocol import Finish, ModelReply, OnDelta, ToolCall, Usage
+from remit.models.turns import carry_of
 
 _FINISH: Mapping[str, Finish] = {
     "STOP": "stop",
@@ -46,7 +46,7 @@ class CandidateReading(Gathering):
 
     def reply(self, *, sent: bytes, received: bytes) -> ModelReply:
         """Return what came."""
-        carry = json.dumps({"google": self._asked, "signed": self._signed}) if self._signed else ""
+        carry = carry_of("google", self._asked, signed=self._signed) if self._signed else ""
         return self.gathered(self._calls, sent=sent, received=received, carry=carry)
 
     def _frame(self, body: Mapping[str, Any]) -> bool:
@@ -91,12 +91,10 @@ class CandidateReading(Gathering):
 
     def _call(self, call: Mapping[str, Any]) -> str:
         """Take a call; return the place of its signature, empty for one that is left out."""
-        name, id_ = call.get("name"), call.get("id")
-        if not isinstance(name, str) or not name:
-            self.note("a call without a name was left out")
+        taken = self.call(call.get("name"), arguments_text(call.get("args") or {}), call.get("id"))
+        if taken is None:
             return ""
-        arguments = arguments_text(call.get("args") or {})
-        self._calls.append(ToolCall(id=id_ if isinstance(id_, str) else "", name=name, arguments=arguments))
+        self._calls.append(taken)
         return str(len(self._calls) - 1)
 
 
@@ -104,4 +102,5 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     """Return the tokens; what the model thought is part of what it wrote."""
     said, thought = count(usage.get("candidatesTokenCount")), count(usage.get("thoughtsTokenCount"))
     written = None if said is None and thought is None else (said or 0) + (thought or 0)
-    return Usage(input_tokens=count(usage.get("promptTokenCount")), output_tokens=written)
+    cached = count(usage.get("cachedContentTokenCount")) or 0
+    return Usage(input_tokens=count(usage.get("promptTokenCount")), output_tokens=written, cached_tokens=cached)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from remit.models.gathering import arguments_object
-from remit.models.protocol import Message, ModelRequest, Picture, ToolCall, ToolSpec
+from remit.models.protocol import Document, Message, ModelRequest, Picture, ToolCall, ToolSpec
+from remit.models.turns import alternating, carried, system_of
 
 UNSIGNED = "skip_thought_signature_validator"
 """What stands for the signature of a call that another model made, as the API's documentation says."""
 
-SEEN = ("image/png", "image/jpeg", "image/webp")
-"""Kinds of images that the API takes, of those that Remit knows."""
-
-CONTINUED = "(The conversation goes on.)"
-"""What stands before a conversation that would begin with the model's own words."""
+SEEN = ("image/png", "image/jpeg", "image/webp", "application/pdf")
+"""Kinds of images and documents that the API takes, in results too, of those that Remit knows."""
 
 Part = dict[str, Any]
 
@@ -28,25 +25,19 @@ def conversation(request: ModelRequest, model: str, *, carry: bool, old: bool) -
         request: what is asked.
         model: the model's name; it gets its own signatures back, and nobody else's.
         carry: give signatures back.
-        old: of a generation before the third: calls are not signed, and images of results stand beside them.
+        old: of a generation before the third: calls are not signed, and images and documents of results stand beside
+            them.
     """
-    system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     names = {call.id: call.name for message in request.messages for call in message.calls}
-    contents: list[Part] = []
-    for message in request.messages:
-        if message.role == "system":
-            continue
-        if message.role == "assistant":
-            parts, role = _said(message, model if carry else None, old=old), "model"
-        else:
-            parts, role = list(_told(message, names, request.pictures, old=old)), "user"
-        if contents and contents[-1]["role"] == role == "user":
-            contents[-1]["parts"] += parts
-        else:
-            contents.append({"role": role, "parts": parts})
-    if contents and contents[0]["role"] == "model":
-        contents.insert(0, {"role": "user", "parts": [{"text": CONTINUED}]})
-    return system, contents
+    contents = alternating(
+        request,
+        said=lambda message: _said(message, model if carry else None, old=old),
+        told=lambda message: _told(message, names, request, old=old),
+        text=lambda text: {"text": text},
+        model="model",
+        parts="parts",
+    )
+    return system_of(request), contents
 
 
 def declarations(specs: Iterable[ToolSpec]) -> list[Part]:
@@ -67,24 +58,24 @@ def calling(chosen: str) -> Part | None:
     return {"functionCallingConfig": config}
 
 
-def _told(message: Message, names: Mapping[str, str], pictures: Mapping[str, Picture], *, old: bool) -> Iterator[Part]:
+def _told(message: Message, names: Mapping[str, str], request: ModelRequest, *, old: bool) -> Iterator[Part]:
     """Yield the parts of a result, or of what a person or the loop says."""
-    found = [pictures[handle] for handle in message.images if handle in pictures]
-    images = [_image(picture) for picture in found if picture.media_type in SEEN]
+    shown: dict[str, Picture | Document] = {**request.pictures, **request.documents}
+    files = [_inline(one) for handle in message.images if (one := shown.get(handle)) and one.media_type in SEEN]
     if message.role != "tool":
         yield {"text": message.content or "(empty)"}
-        yield from images
+        yield from files
         return
     response: Part = {
         "id": message.call_id,
         "name": names.get(message.call_id, "unknown"),
         "response": {"result" if message.status in ("", "ok") else "error": message.content},
     }
-    if images and not old:
-        response["parts"] = images
+    if files and not old:
+        response["parts"] = files
     yield {"functionResponse": response}
     if old:
-        yield from images
+        yield from files
 
 
 def _said(message: Message, model: str | None, *, old: bool) -> list[Part]:
@@ -109,15 +100,9 @@ def _signature(signature: Any) -> Part:
 
 def _carried(carry: str, model: str | None) -> Mapping[str, Any]:
     """Return the signatures of a message that `model` wrote; none for any other."""
-    try:
-        body = json.loads(carry) if carry else None
-    except ValueError:
-        return {}
-    if not isinstance(body, dict) or model is None or body.get("google") != model:
-        return {}
-    signed = body.get("signed")
+    signed = carried(carry, "google", model).get("signed")
     return signed if isinstance(signed, dict) else {}
 
 
-def _image(picture: Picture) -> Part:
-    return {"inlineData": {"mimeType": picture.media_type, "data": picture.base64}}
+def _inline(shown: Picture | Document) -> Part:
+    return {"inlineData": {"mimeType": shown.media_type, "data": shown.base64}}

@@ -26,6 +26,10 @@ CREATE TABLE IF NOT EXISTS memories (
 );
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = 'porter unicode61 remove_diacritics 2');
 """
+_FORM = 1
+"""Form of the index, the file's `user_version`: it is made anew where it has an older one."""
+
+_LARGEST = 2**63 - 1
 _BUSY = 5.0
 
 
@@ -65,6 +69,7 @@ class Store:
         try:
             connection.executescript(_SCHEMA)
             connection.execute("PRAGMA secure_delete = ON")
+            _bring_up_to_date(connection)
             with connection:
                 yield connection
         finally:
@@ -93,7 +98,7 @@ class Store:
         """Return the newest memories but for the first so many, and how many there are."""
         with self.opened(reading=True) as connection:
             query = "SELECT id, text, session, created FROM memories ORDER BY created DESC, id DESC LIMIT ? OFFSET ?"
-            found = [Memory(*row) for row in connection.execute(query, (most, skip))]
+            found = [Memory(*row) for row in connection.execute(query, (most, min(skip, _LARGEST)))]
             (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         return found, int(count)
 
@@ -112,7 +117,7 @@ class Store:
                 found |= {row[0] for row in connection.execute("SELECT id FROM memories")}
             elif before is not None:
                 found |= {row[0] for row in connection.execute("SELECT id FROM memories WHERE created < ?", (before,))}
-            for one in ids:
+            for one in (one for one in ids if 0 < one <= _LARGEST):
                 found |= {row[0] for row in connection.execute("SELECT id FROM memories WHERE id = ?", (one,))}
             gone = [(one,) for one in sorted(found)]
             connection.executemany("DELETE FROM memories WHERE id = ?", gone)
@@ -156,5 +161,33 @@ class Store:
             with self.opened() as connection:
                 connection.executemany("UPDATE memories SET model = ?, vector = ? WHERE id = ?", rows)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorname != "SQLITE_READONLY":
+            if not _may_not_write(error):
                 raise
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Index what is kept in the form in which it is searched now; in read-only mode it stays as it is."""
+    if _form(connection) == _FORM:
+        return
+    try:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if _form(connection) == _FORM:  # another process came first
+                return
+            kept = connection.execute("SELECT id, text FROM memories").fetchall()
+            connection.execute("DELETE FROM words")
+            rows = ((number, indexed(text)) for number, text in kept)
+            connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
+            connection.execute(f"PRAGMA user_version = {_FORM}")
+    except sqlite3.OperationalError as error:
+        if not _may_not_write(error):
+            raise
+
+
+def _form(connection: sqlite3.Connection) -> int:
+    (form,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(form)
+
+
+def _may_not_write(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorname.startswith("SQLITE_READONLY")
