@@ -169,7 +169,7 @@ class Apps:
         self.made: list[App] = []
 
     def __call__(self, deployment: Deployment, **options: Any) -> App:
-        self.made.append(create_app(deployment, **options))
+        self.made.append(create_app(deployment, **{"anyone_here": True, **options}))
         return self.made[-1]
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from remit import Deployment
 from remit.errors import UsageError
-from remit.http import Identity, Rates, Tokens
+from remit.http import Identity, LocalKey, Rates, Tokens
 from remit.http.identity import as_identity, same_person
 from remit.http.rate import Buckets, network_of
 from remit.state.store import State
@@ -188,6 +188,8 @@ def test_a_callable_of_the_program_says_who_it_is(new_app: Apps, deployment: Dep
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
         ({"origin": "http://127.0.0.1:9999"}, 403),
+        ({"origin": "http://["}, 403),
+        ({"origin": ""}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
     ],
@@ -200,6 +202,12 @@ def test_pages_of_other_origins_cannot_ask(
     assert found.status_code == status
     assert not any(name.startswith("access-control") for name in found.headers)
     assert asked(app, "OPTIONS", "/signoffs", headers=headers).status_code == 405
+
+
+def test_a_page_without_an_origin_is_no_page_of_a_host_without_a_name(new_app: Apps, deployment: Deployment) -> None:
+    app = new_app(deployment, identify=lambda _: "ada")
+    assert asked(app, "GET", "/signoffs", host="", headers={"origin": "null"}).status_code == 403
+    assert asked(app, "GET", "/signoffs", host="").status_code == 200, "the control"
 
 
 def test_every_answer_has_the_headers_of_a_careful_server(new_app: Apps, deployment: Deployment) -> None:
@@ -226,7 +234,7 @@ def test_every_answer_has_the_headers_of_a_careful_server(new_app: Apps, deploym
         (b'{"question": 7}', "application/json", 400),
         (b'{"question": "\xff"}', "application/json", 400),
         (b"[" * 100_000, "application/json", 400),
-        (b'{"question": "' + b"x" * 300_000 + b'"}', "application/json", 413),
+        (b'{"question": "' + b"x" * 17_000_000 + b'"}', "application/json", 413),
         (b'{"question": "x", "session": "../../x"}', "application/json", 400),
     ],
     ids=lambda value: str(value)[:40],
@@ -352,3 +360,23 @@ def test_a_name_that_does_not_show_is_no_name(name: str) -> None:
         as_identity(name)
     assert as_identity("Ada Lovelace") == Identity(name="Ada Lovelace")
     assert as_identity(None) is None
+
+
+def test_who_comes_from_this_machine_is_the_person_here_only_with_the_key(
+    new_app: Apps, deployment: Deployment, tokens: Tokens
+) -> None:
+    key = LocalKey(deployment.state_folder)
+    closed, keyed, open_ = (
+        new_app(deployment, **{"anyone_here": False, **options})
+        for options in ({}, {"key": key}, {"anyone_here": True})
+    )
+    here = bearer(key.value())
+    for headers, statuses in (({}, [401, 401, 200]), (here, [401, 200, 401]), (bearer("remit_here_x"), [401] * 3)):
+        found = [asked(app, "GET", "/signoffs", headers=headers).status_code for app in (closed, keyed, open_)]
+        assert found == statuses, headers
+    assert "remit serve key" in asked(keyed, "GET", "/signoffs").json()["error"]["remedy"]
+    far = {"address": "192.0.2.7", "host": "desk.example"}
+    assert asked(keyed, "GET", "/signoffs", headers=here, **far).status_code == 403
+    token = tokens.add("ada")
+    assert asked(keyed, "GET", "/signoffs", headers=here).status_code == 401, "as soon as there is a token it is needed"
+    assert asked(keyed, "GET", "/signoffs", headers=bearer(token)).status_code == 200

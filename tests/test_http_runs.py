@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx2
@@ -161,14 +163,19 @@ def slowly(deployment: Deployment, **options: Any) -> Iterator[tuple[App, httpx2
 @pytest.mark.parametrize("headers", [STREAM, {}], ids=["stream", "whole"])
 def test_a_run_ends_when_the_client_goes_away(deployment: Deployment, headers: dict[str, str]) -> None:
     with slowly(deployment) as (_, client, model):
-        with httpx2.Client(base_url=client.base_url, headers={"x-user": "ada", **headers}, trust_env=False) as short:
-            if headers:
-                with short.stream("POST", "/runs", json={"question": "tell"}) as response:
-                    session = next(event["session"] for event in events(response) if event["event"] == "text_delta")
-            else:
-                with pytest.raises(httpx2.ReadTimeout):
-                    short.post("/runs", json={"question": "tell"}, timeout=0.5)
-                session = client.get("/sessions").json()["sessions"][0]["id"]
+        if headers:
+            with (
+                httpx2.Client(base_url=client.base_url, headers={"x-user": "ada", **headers}, trust_env=False) as short,
+                short.stream("POST", "/runs", json={"question": "tell"}) as response,
+            ):
+                session = next(event["session"] for event in events(response) if event["event"] == "text_delta")
+        else:
+            short = HTTPConnection(client.base_url.host, client.base_url.port)
+            kind = {"content-type": "application/json", "x-user": "ada"}
+            short.request("POST", "/runs", json.dumps({"question": "tell"}), kind)
+            assert model.begun.acquire(timeout=20)
+            short.close()
+            session = client.get("/sessions").json()["sessions"][0]["id"]
         assert model.cancelled.wait(10), "the model was left asking for nobody"
         deadline = time.monotonic() + 10
         while client.get(f"/sessions/{session}").json()["status"] != "stopped" and time.monotonic() < deadline:
@@ -242,6 +249,66 @@ def test_agents_are_shared_by_those_who_come_at_once_and_a_failure_is_not_kept(d
         await used(agents, "ada")
         assert made[-1] == "ada", "the one that nobody needed for longest was closed"
         await agents.aclose()
+
+    asyncio.run(play())
+
+
+class Closing(ScriptedModel):
+    """Takes a while to be closed, as a connection does, and may fail at it."""
+
+    def __init__(self, gate: asyncio.Event, *, fails: bool) -> None:
+        super().__init__(reply)
+        self.gate, self.fails = gate, fails
+        self.begun = self.closed = False
+
+    async def aclose(self) -> None:
+        self.begun = True
+        await self.gate.wait()
+        self.closed = True
+        if self.fails:
+            raise OSError("the connection is gone")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_whoever_comes_while_agents_are_closed_loses_nothing(deployment: Deployment, fails: bool) -> None:
+    """Two idle agents are too many; while the first one is closed, the person of the second one comes back."""
+
+    async def play() -> None:
+        gate, models = asyncio.Event(), list[Closing]()
+
+        def agent(view: Deployment, principal: str) -> Agent:
+            models.append(Closing(gate, fails=fails))
+            return Agent(view, principal=principal, model=models[-1])
+
+        async def used(principal: str, leaves: asyncio.Event) -> None:
+            async with agents.of(principal) as found:
+                model = found.model
+                assert isinstance(model, Closing)
+                await leaves.wait()
+                assert not model.begun, "it was closed under its person"
+
+        async def turns() -> None:
+            for _ in range(20):
+                await asyncio.sleep(0)
+
+        agents, now, later = Agents(deployment, agent, kept=2), asyncio.Event(), asyncio.Event()
+        now.set()
+        for name in ("ada", "bob"):
+            await used(name, now)
+        staying = [asyncio.create_task(used(name, later)) for name in ("cy", "di")]
+        while len(models) < 4:
+            await asyncio.sleep(0.001)
+        leaving = asyncio.create_task(used("ed", now))
+        while not models[0].begun:
+            await asyncio.sleep(0.001)
+        back = asyncio.create_task(used("bob", later))
+        await turns()
+        gate.set()
+        await turns()
+        later.set()
+        await asyncio.gather(*staying, leaving, back)
+        await agents.aclose()
+        assert all(model.closed for model in models)
 
     asyncio.run(play())
 

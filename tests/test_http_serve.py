@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +21,7 @@ import httpx2
 import pytest
 
 from remit.cli.main import run
-from remit.http import Tokens
+from remit.http import LocalKey, Tokens
 from remit.state.store import State
 from remit.state_folder import find_state
 from tests.http_parts import bearer
@@ -54,19 +57,63 @@ def test_it_serves_until_it_is_told_to_end(place: Path, how: signal.Signals) -> 
         line = server.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+", line)
         assert found and str(place) in line, line
-        with httpx2.Client(base_url=found[0], trust_env=False) as client:
+        with httpx2.Client(base_url=found[0], timeout=60, trust_env=False) as client:
             answer = client.get("/health")
             assert answer.json()["status"] == "ok" and "server" not in answer.headers
-            assert client.get("/signoffs").json() == {"signoffs": []}
-            assert client.get("/signoffs", headers={"host": "evil.example"}).status_code == 403
-            assert client.get("/signoffs", headers={"x-forwarded-for": "192.0.2.7"}).status_code == 403
+            assert client.get("/signoffs").status_code == 401, "what comes from this machine may come through a proxy"
+            key = bearer(_printed(["serve", "key"]))
+            assert client.get("/signoffs", headers=key).json() == {"signoffs": []}
+            assert client.get("/signoffs", headers={**key, "host": "evil.example"}).status_code == 403
+            assert client.get("/signoffs", headers={**key, "x-forwarded-for": "192.0.2.7"}).status_code == 403
         server.send_signal(how)
-        _, err = server.communicate(timeout=20)
+        _, err = server.communicate(timeout=60)
     finally:
         server.kill()
         server.communicate()
     assert server.returncode == 0 and "Traceback" not in err
     assert "ended; what was under way is saved" in err
+
+
+def _printed(arguments: list[str]) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run(arguments) == 0
+    return out.getvalue().strip()
+
+
+def test_the_key_is_the_accounts_alone_and_another_one_ends_it(place: Path) -> None:
+    first, again = _printed(["serve", "key"]), _printed(["serve", "key", "-C", str(place)])
+    found = find_state(place)
+    assert found is not None and first == again and first.startswith("remit_here_")
+    file = found.path / "serve-key"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and file.read_text() == first
+    key = LocalKey(found.path)
+    assert key.fits(first) and not key.fits("") and not key.fits(first[:-1])
+    second = json.loads(_printed(["serve", "key", "--new", "--json"]))["key"]
+    assert key.fits(second) and not key.fits(first)
+    file.unlink()
+    assert not key.fits("") and not key.fits(second)
+
+
+def test_two_programs_that_need_the_key_first_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, other, made = LocalKey(tmp_path / "state"), LocalKey(tmp_path / "state"), []
+    found = LocalKey._kept
+
+    def meanwhile(self: LocalKey) -> str:
+        kept = found(self)
+        if self is key and not made:
+            made.append(other.value())
+        return kept
+
+    monkeypatch.setattr(LocalKey, "_kept", meanwhile)
+    assert key.value() == made[0] and key.fits(made[0])
+
+
+@pytest.mark.parametrize("broken", ["", "remit_here_", "remit_here_short", "a word"])
+def test_a_key_that_is_damaged_admits_nobody_and_is_made_anew(tmp_path: Path, broken: str) -> None:
+    key = LocalKey(tmp_path)
+    (tmp_path / "serve-key").write_text(broken)
+    assert not key.fits(broken) and key.fits(key.value())
 
 
 @contextmanager
@@ -76,7 +123,7 @@ def serving(folder: Path, token: str) -> Iterator[tuple[subprocess.Popen[str], h
     try:
         assert server.stdout is not None
         (url,) = re.findall(r"http://\S+", server.stdout.readline())
-        with httpx2.Client(base_url=url, headers=bearer(token), timeout=30, trust_env=False) as client:
+        with httpx2.Client(base_url=url, headers=bearer(token), timeout=90, trust_env=False) as client:
             yield server, client
     finally:
         server.kill()
@@ -112,7 +159,7 @@ def test_what_one_process_parked_another_goes_on_with(tmp_path: Path, monkeypatc
 
 def test_other_machines_need_tokens(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[str] = []
-    monkeypatch.setattr("remit.cli.serve._run", lambda _, listening: (served.append("yes"), listening.close()))
+    monkeypatch.setattr("remit.cli.serve._run", lambda _, listening, key: (served.append("yes"), listening.close()))
     assert run(["serve", "--host", "0.0.0.0", "--port", "0"]) == 2
     assert "there are no tokens" in capsys.readouterr().err and not served
     assert run(["serve", "token", "add", "ada"]) == 0

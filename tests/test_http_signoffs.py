@@ -145,6 +145,12 @@ def test_several_are_decided_at_once_each_with_its_own_outcome(app: App, deploym
     assert asked(app, "POST", "/signoffs/decisions", json=many, headers=headers).status_code == 400
 
 
+def test_what_has_an_impact_is_answered_each_time(app: App, deployment: Deployment) -> None:
+    for impact, status in (("destroy",), 403), ((), 200):
+        request = pending(deployment, "Bob", impact=impact)
+        assert decide(app, request.nonce, request.digest, "session", by="bob").status_code == status
+
+
 @pytest.mark.parametrize(
     ("by", "verdict", "answer", "status"),
     [

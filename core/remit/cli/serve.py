@@ -15,6 +15,7 @@ from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
+    from remit.http.local_key import LocalKey
     from remit.http.tokens import Tokens
     from remit.state.people import Token
 
@@ -25,14 +26,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 examples:
   remit serve
   remit serve --port 9000 --read-only
+  curl -s localhost:8080/signoffs -H "Authorization: Bearer $(remit serve key)"
   remit serve token add ada --role approver
   remit serve token list
 
-Without tokens only this machine may connect, and whoever does is you. As soon as there is one, every request needs
-one. Other machines come through a proxy that ends TLS; a token sent in the clear is everybody's.
+Without tokens only this machine may connect, and whoever sends the key that `remit serve key` prints is you. As soon as
+there is a token, every request needs one. Other machines come through a proxy that ends TLS; a token sent in the
+clear is everybody's.
 """
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8080, help="port to listen at; 0 takes a free one (default: 8080)")
+    parser.add_argument(
+        "--no-key", action="store_true", help="whoever connects from this machine is you, also through a proxy on it"
+    )
     add_folder(parser)
     add_read_only(parser)
     add_no_extensions(parser)
@@ -57,7 +63,10 @@ one. Other machines come through a proxy that ends TLS; a token sent in the clea
     add_json(listing)
     removing = add_action(actions, "remove", "make a person's token worthless", "remit serve token remove ada")
     removing.add_argument("name")
-    for action, run in ((adding, add_token), (listing, list_tokens), (removing, remove_token)):
+    printing = add_action(topics, "key", "print the key of this machine", "remit serve key\nremit serve key --new")
+    printing.add_argument("--new", action="store_true", help="make a new one; the old one is worthless from now on")
+    add_json(printing)
+    for action, run in ((printing, show_key), (adding, add_token), (listing, list_tokens), (removing, remove_token)):
         # The parser above has the same option, whose value must not be put back to its default here.
         action.add_argument("-C", "--folder", default=argparse.SUPPRESS, metavar="DIR", help="folder of the deployment")
         action.set_defaults(action=run)
@@ -67,16 +76,47 @@ def serve(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     _require_server()
     from remit.http.listening import listen, url
+    from remit.http.local_key import LocalKey
     from remit.http.tokens import Tokens
 
     with opened(options) as deployment:
         tokens = Tokens(deployment.state_folder)
         tell_taken_over(tokens.take_over())
+        key = None if options.no_key else LocalKey(deployment.state_folder)
         listening = listen(options.host, options.port, others=tokens.exist())
         screen.say(f"Remit serves {screen.visible(str(deployment.folder))} at {url(options.host, listening)}")
+        _tell_who(key, tokens)
         screen.warn("Ctrl-C ends it")
-        _run(deployment, listening)
+        _run(deployment, listening, key)
     screen.warn("ended; what was under way is saved")
+    return 0
+
+
+def _tell_who(key: LocalKey | None, tokens: Tokens) -> None:
+    """Say what a request needs."""
+    if tokens.exist():
+        screen.warn("every request needs a token: remit serve token list")
+    elif key is None:
+        screen.warn("whoever connects from this machine is you (--no-key)")
+    else:
+        key.value()
+        screen.warn('every request needs the header "Authorization: Bearer KEY": remit serve key')
+
+
+def show_key(options: argparse.Namespace) -> int:
+    """Print the key of this machine, made at first use."""
+    from remit.deployment.files import read_files
+    from remit.http.local_key import LocalKey
+    from remit.state_folder import open_state
+
+    key = LocalKey(open_state(read_files(options.folder).folder).path)
+    value = key.renew() if options.new else key.value()
+    if options.json:
+        screen.say_json({"key": value})
+    else:
+        screen.say(value)
+    if _tokens(options).exist():
+        screen.warn("note: there are tokens, so that every request needs one of them, and this key does not count")
     return 0
 
 
@@ -142,14 +182,14 @@ def _require_server() -> None:
         raise UsageError(f"remit serve needs {' and '.join(missing)}", remedy='pip install "remit[http]"')
 
 
-def _run(deployment: Deployment, listening: socket.socket) -> None:
+def _run(deployment: Deployment, listening: socket.socket, key: LocalKey | None) -> None:
     from remit.http.app import create_app
     from remit.http.server import new_server
 
     # uvicorn ends in order and then raises again the signal that ended it; both of them mean the same here.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        new_server(create_app(deployment)).run(sockets=[listening])
+        new_server(create_app(deployment, key=key, anyone_here=key is None)).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:

@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from remit.http.app import App as App
     from remit.http.app import create_app as create_app
     from remit.http.identity import Identity as Identity
+    from remit.http.local_key import LocalKey as LocalKey
     from remit.http.rate import Rates as Rates
     from remit.http.tokens import Tokens as Tokens
 
 _HOMES = {
     "App": "remit.http.app",
     "Identity": "remit.http.identity",
+    "LocalKey": "remit.http.local_key",
     "Rates": "remit.http.rate",
     "Tokens": "remit.http.tokens",
     "create_app": "remit.http.app",
 }
 
-__all__ = ["App", "Identity", "Rates", "Tokens", "create_app"]
+__all__ = ["App", "Identity", "LocalKey", "Rates", "Tokens", "create_app"]
 
 
 def __getattr__(name: str) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,6 +15,8 @@ from remit.errors import UsageError
 
 if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
+
+_LOG = logging.getLogger("remit.http")
 
 NewAgent = Callable[["Deployment", str], Agent]
 """Makes the agent of a person, over their view of the deployment. It must be for that principal."""
@@ -46,11 +49,13 @@ class _Place:
 class Agents:
     """Opens agents when they are needed, and closes those that nobody needed for longest."""
 
-    def __init__(self, deployment: Deployment, new_agent: NewAgent) -> None:
-        """Take the deployment that everybody has a view of, and what makes an agent."""
+    def __init__(self, deployment: Deployment, new_agent: NewAgent, *, kept: int = _KEPT) -> None:
+        """Take the deployment that everybody has a view of, what makes an agent, and how many stay open unused."""
         self._deployment = deployment
         self._new_agent = new_agent
+        self._kept = kept
         self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._leaving: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def of(self, principal: str) -> AsyncIterator[Agent]:
@@ -73,27 +78,37 @@ class Agents:
             place.users -= 1
             if _failed(place) and self._places.get(principal) is place:
                 del self._places[principal]
-            await self._let_go()
+            self._let_go()
 
     async def aclose(self) -> None:
         """Close all of them. Calling it again does nothing."""
         while self._places:
             _, place = self._places.popitem()
             await self._close(place)
+        while self._leaving:
+            await asyncio.wait(self._leaving)
 
-    async def _let_go(self) -> None:
+    def _let_go(self) -> None:
+        """Take out those that are too many, at once: nobody gets one of them any more. They are closed by the way."""
         idle = [principal for principal, place in self._places.items() if not place.users]
-        for principal in idle[: max(0, len(self._places) - _KEPT)]:
-            await self._close(self._places.pop(principal))
+        for principal in idle[: max(0, len(self._places) - self._kept)]:
+            leaving = asyncio.create_task(self._close(self._places.pop(principal)))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
 
     async def _close(self, place: _Place) -> None:
+        """Close an agent; that it cannot be closed is nothing that a request could help, and is logged."""
         try:
             kept = await place.opening
         except Exception:
             return  # whoever asked for it was told
-        await kept.agent.aclose()
-        if kept.view is not self._deployment:
-            kept.view.close()
+        try:
+            await kept.agent.aclose()
+        except Exception:
+            _LOG.exception("an agent that nobody needs could not be closed")
+        finally:
+            if kept.view is not self._deployment:
+                kept.view.close()
 
     def _made(self, principal: str) -> _Open:
         own = principal == self._deployment.principal

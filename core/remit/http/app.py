@@ -22,10 +22,11 @@ from remit.http.bodies import DecisionBody, DecisionsBody, EditBody, RunBody, re
 from remit.http.failures import EVENT, Failures
 from remit.http.gate import Gate
 from remit.http.identity import Identify, Identity, Role
+from remit.http.local_key import LocalKey
 from remit.http.matrix import matrix
 from remit.http.rate import Rates
 from remit.http.reachable import reaching_this_machine
-from remit.http.runs import Runs, fit
+from remit.http.runs import Runs, fit, kept_files
 from remit.http.sessions import SessionShelf
 from remit.http.signoffs import SignoffDesk
 from remit.http.standing import StandingDesk
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from remit.deployment.deployment import Deployment
     from remit.http.runs import Listen, Work
     from remit.loop.outcome import RunResult
+    from remit.loop.terms import Asked
 
     Handler = Callable[[Request, Identity], Awaitable[Response]]
 
@@ -51,6 +53,8 @@ def create_app(
     *,
     identify: Identify | None = None,
     tokens: Tokens | None = None,
+    key: LocalKey | None = None,
+    anyone_here: bool = False,
     agent: NewAgent = standard_agent,
     origins: Sequence[str] = (),
     rates: Rates | None = None,
@@ -64,11 +68,23 @@ def create_app(
         deployment: an open deployment. It stays yours to close.
         identify: tells who sends a request: a name, an `Identity`, or None. It may be async.
         tokens: that count beside `identify`; without `identify` the deployment's own count, where there are any.
+        key: without `identify` and tokens, who sends this key from this machine is the person here.
+        anyone_here: without `identify` and tokens, whoever connects from this machine is the person here. Behind a
+            proxy on this machine that is everybody.
         agent: makes the agent of a person, from their view of the deployment and their name.
         origins: other origins whose pages may ask.
         rates: limits; None for the usual ones.
     """
-    return App(deployment, identify=identify, tokens=tokens, agent=agent, origins=origins, rates=rates or Rates())
+    return App(
+        deployment,
+        identify=identify,
+        tokens=tokens,
+        key=key,
+        anyone_here=anyone_here,
+        agent=agent,
+        origins=origins,
+        rates=rates or Rates(),
+    )
 
 
 class App:
@@ -80,6 +96,8 @@ class App:
         *,
         identify: Identify | None,
         tokens: Tokens | None,
+        key: LocalKey | None,
+        anyone_here: bool,
         agent: NewAgent,
         origins: Sequence[str],
         rates: Rates,
@@ -101,6 +119,8 @@ class App:
             own_tokens=tokens is not None,
             failures=Failures(self._record_failure, rates),
             rates=rates,
+            key=key,
+            anyone_here=anyone_here,
             origins=origins,
         )
         self._app = self._built()
@@ -200,13 +220,16 @@ class App:
         return answer(await asyncio.to_thread(self._desk.decide_all, body, who, able=able))
 
     async def _run(self, request: Request, who: Identity) -> Response:
-        body = await read(request, RunBody)
+        with self._runs.room(who):
+            body = await read(request, RunBody)
         if body.session is not None:
             await asyncio.to_thread(self._shelf.find, body.session, who)
 
         async def work(agent: Agent, listen: Listen) -> RunResult:
             fit(agent, body.asked)
-            return await agent.arun(body.question, session=body.session, on_event=listen, **body.asked)
+            session, images = await kept_files(agent, body)
+            asked: Asked = {**body.asked, "images": images}
+            return await agent.arun(body.question, session=session, on_event=listen, **asked)
 
         return await self._answered(request, who, work)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from base64 import b64decode
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 from starlette.requests import ClientDisconnect, Request
 
 from remit.http.answers import Refused
@@ -13,6 +14,12 @@ from remit.loop.terms import Asked
 
 LARGEST = 256 * 1024
 """Bytes of a body."""
+
+LARGEST_WITH_FILES = 16 * 1024 * 1024
+"""Bytes of one that may bring images and documents, as base64."""
+
+MOST_FILES = 8
+"""Images and documents of one question."""
 
 _MOST_DECISIONS = 100
 
@@ -32,13 +39,39 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    largest: ClassVar[int] = LARGEST
+    """Bytes that it may have."""
+
+
+class FileBody(Body):
+    """An image or a PDF that comes with a question: what it is, and its bytes as base64."""
+
+    media_type: Name
+    data: str
+
+    @field_validator("data")
+    @classmethod
+    def _is_base64(cls, data: str) -> str:
+        try:
+            b64decode(data, validate=True)
+        except ValueError:
+            raise ValueError("write the bytes of the file as base64") from None
+        return data
+
+    @property
+    def content(self) -> bytes:
+        """The bytes."""
+        return b64decode(self.data)
+
 
 class RunBody(Body):
     """`POST /runs`: a question, in a session of one's own or in a new one, and the terms of the run, which only narrow.
 
     What they mean is in `remit.loop.terms`. Attached texts, and a question that is not in the person's own words, never
-    name a target of a call.
+    name a target of a call. An image or document is sent along, or named by the handle that the session keeps it under.
     """
+
+    largest: ClassVar[int] = LARGEST_WITH_FILES
 
     question: Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1)]
     session: Session | None = None
@@ -48,6 +81,7 @@ class RunBody(Body):
     first: Name = "auto"
     answer_schema: dict[str, Any] | None = None
     attached: tuple[Text, ...] = ()
+    images: Annotated[tuple[Name | FileBody, ...], Field(max_length=MOST_FILES)] = ()
     own_words: bool = True
     max_steps: Annotated[int, Field(ge=1, le=1_000)] | None = None
     grant: tuple[Name, ...] | None = None
@@ -120,7 +154,7 @@ async def read(request: Request, form: type[B]) -> B:
     if kind != "application/json":
         raise Refused(415, "the body must be JSON", remedy="send it with `Content-Type: application/json`")
     try:
-        body = form.model_validate_json(await _bytes(request))
+        body = form.model_validate_json(await _bytes(request, form.largest))
     except ValidationError as error:
         raise Refused(400, f"the body does not fit: {_words(error, form)}", remedy="see docs/http.md") from None
     if isinstance(body, DecisionsBody) and not 1 <= len(body.decisions) <= _MOST_DECISIONS:
@@ -128,13 +162,13 @@ async def read(request: Request, form: type[B]) -> B:
     return body
 
 
-async def _bytes(request: Request) -> bytes:
+async def _bytes(request: Request, largest: int) -> bytes:
     parts, size = [], 0
     try:
         async for part in request.stream():
             size += len(part)
-            if size > LARGEST:
-                raise Refused(413, f"the body is larger than {LARGEST} bytes", remedy="say it in fewer words")
+            if size > largest:
+                raise Refused(413, f"the body is larger than {largest} bytes", remedy="say it in fewer words")
             parts.append(part)
     except ClientDisconnect:
         raise Refused(400, "the body ended too early") from None

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from remit.http.answers import Refused
 from remit.http.failures import Failures
 from remit.http.identity import Identify, Identity, Role, as_identity
+from remit.http.local_key import LocalKey
 from remit.http.rate import Buckets, Rates, is_loopback, network_of
 from remit.http.tokens import Tokens
 
@@ -24,13 +25,21 @@ _TOKEN_NEEDED = Refused(
     headers={"www-authenticate": 'Bearer realm="remit"'},
 )
 
+_KEY_NEEDED = Refused(
+    401,
+    "this needs the key of this machine, or a token",
+    remedy="send `Authorization: Bearer KEY`; remit serve key prints it, remit serve token add NAME makes a token",
+    headers={"www-authenticate": 'Bearer realm="remit"'},
+)
+
 
 class Gate:
     """Decides who may ask.
 
     With `identify`, that callable says who it is, and tokens count only where they are given, too. Else tokens
-    of the deployment do. Where nobody ever made one, the person at this machine is taken for granted: then only
-    this machine may connect, under a name of its own, and not through a proxy; who sends a token is its holder.
+    of the deployment do. Where nobody ever made one, only this machine may connect, under a name of its own, and not
+    through a proxy that says so; and who sends the key of this machine is the person here. Without any key everybody
+    is who can connect, where the embedding program says that.
     """
 
     def __init__(
@@ -42,6 +51,8 @@ class Gate:
         own_tokens: bool,
         failures: Failures,
         rates: Rates,
+        key: LocalKey | None = None,
+        anyone_here: bool = False,
         origins: Sequence[str] = (),
     ) -> None:
         """Set it up.
@@ -53,6 +64,8 @@ class Gate:
             own_tokens: tokens count beside `identify`, too.
             failures: counts and records failed identifications.
             rates: how much is taken from whom.
+            key: of the person at this machine, as long as there are no tokens.
+            anyone_here: as long as there are no tokens, whoever connects from this machine is that person.
             origins: other origins whose pages may ask (`https://desk.example`); they still cannot read answers
                 unless the embedding program adds CORS.
         """
@@ -61,6 +74,8 @@ class Gate:
         self._tokens = tokens
         self._count_tokens = own_tokens or identify is None
         self._need_token = self._count_tokens and tokens.exist()
+        self._key = key
+        self._anyone_here = anyone_here
         self._failures = failures
         self._origins = frozenset(origins)
         self._addresses = Buckets(a_minute=rates.requests, burst=rates.burst)
@@ -88,14 +103,14 @@ class Gate:
 
     @property
     def _alone(self) -> bool:
-        """Whether the person at this machine is taken for granted; never again once there was a token."""
+        """Whether there is nobody but the person at this machine; never again once there was a token."""
         if self._identify is not None:
             return False
         self._need_token = self._need_token or self._tokens.exist()
         return not self._need_token
 
     async def _who(self, request: Request) -> Identity:
-        if self._alone and "authorization" not in request.headers:
+        if self._alone and self._is_here(request):
             return Identity(name=self._person, alone=True)
         identity = await self._identified(request) or self._by_token(request)
         if identity is not None:
@@ -103,6 +118,8 @@ class Gate:
         address = network_of(_address(request))
         _slow_down(self._failures.wait(address))
         self._failures.count(address, request)
+        if self._alone:
+            raise _KEY_NEEDED
         raise _TOKEN_NEEDED if self._count_tokens else Refused(401, "nobody is identified", remedy="sign in first")
 
     async def _identified(self, request: Request) -> Identity | None:
@@ -111,11 +128,16 @@ class Gate:
         found = self._identify(request)
         return as_identity(await found if inspect.isawaitable(found) else found)
 
+    def _is_here(self, request: Request) -> bool:
+        """Tell whether the person at this machine sends it."""
+        if self._anyone_here and "authorization" not in request.headers:
+            return True
+        token = _bearer(request)
+        return self._key is not None and bool(token) and self._key.fits(token)
+
     def _by_token(self, request: Request) -> Identity | None:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if not self._count_tokens or scheme.lower() != "bearer" or not token.strip():
-            return None
-        return self._tokens.holder(token.strip())
+        token = _bearer(request)
+        return self._tokens.holder(token) if self._count_tokens and token else None
 
     def _require_origin(self, request: Request) -> None:
         """Refuse what a page of another origin sends; programs that are no browser say nothing of it."""
@@ -127,9 +149,18 @@ class Gate:
             raise Refused(403, "the request comes from a page of another origin", remedy="ask from the same origin")
 
 
+def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
 def _same(origin: str, request: Request) -> bool:
     """Compare host and port only: behind a proxy that ends TLS the scheme of the request is not the page's."""
-    return bool(origin) and urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    try:
+        host = urlsplit(origin).netloc.lower()
+    except ValueError:
+        return False
+    return bool(host) and host == request.headers.get("host", "").lower()
 
 
 def _require_this_machine(request: Request) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remit.state.people import BOTH, Role
 from remit_sandbox.signoff import same_person
+from remit_sandbox.unseen import is_unseen
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,7 +25,7 @@ class Identity:
     Attributes:
         name: the principal that runs are for, and who signs.
         roles: what they may do.
-        alone: the one person of this machine: nobody was asked for a token, and only this machine may connect.
+        alone: the one person of this machine: there are no tokens, and only this machine may connect.
     """
 
     name: str
@@ -47,6 +47,6 @@ def as_identity(found: Identity | str | None) -> Identity | None:
         return None
     identity = found if isinstance(found, Identity) else Identity(name=found)
     name = identity.name
-    if not name.strip() or len(name) > _LONGEST or any(unicodedata.category(letter)[0] == "C" for letter in name):
-        raise ValueError(f"identify gave {name[:_LONGEST]!r}, which is no name")
+    if not name.strip() or len(name) > _LONGEST or any(map(is_unseen, name)):
+        raise ValueError(f"identify gave {name[:_LONGEST]!a}, which is no name")
     return identity

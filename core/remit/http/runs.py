@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -17,15 +18,16 @@ from remit.http.answers import Refused, answer, of_error
 from remit.http.identity import Identity
 from remit.http.rate import Rates
 from remit.loop.event_json import result_json
-from remit.loop.terms import terms_for
 
 if TYPE_CHECKING:
     from starlette.types import Receive
 
     from remit.agent import Agent
+    from remit.http.bodies import FileBody, RunBody
     from remit.loop.events import Event
     from remit.loop.outcome import RunResult
     from remit.loop.terms import Asked
+    from remit.state.store import State
 
     Listen = Callable[[Event], None] | None
     Work = Callable[[Agent, Listen], Awaitable[RunResult]]
@@ -70,6 +72,13 @@ class Runs:
         if full or self._running[who.name] >= self._rates.runs:
             raise Refused(429, "too many runs at the same time", remedy="wait until one has ended", headers=later)
 
+    @contextmanager
+    def room(self, who: Identity) -> Iterator[None]:
+        """Keep a place while what is to be run comes in, which may be large. Raises Refused as `require_room`."""
+        self.require_room(who)
+        with self._counted(who):
+            yield
+
     def stop(self) -> None:
         """End all runs and begin no more; their sessions are saved, and can be resumed."""
         self._stopping = True
@@ -82,10 +91,15 @@ class Runs:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _work(self, who: Identity, work: Work, listen: Listen) -> RunResult:
-        self._running[who.name] += 1
-        try:
+        with self._counted(who):
             async with self._agents.of(who.name) as agent:
                 return await work(agent, listen)
+
+    @contextmanager
+    def _counted(self, who: Identity) -> Iterator[None]:
+        self._running[who.name] += 1
+        try:
+            yield
         finally:
             self._running[who.name] -= 1
             if not self._running[who.name]:
@@ -95,9 +109,38 @@ class Runs:
 def fit(agent: Agent, asked: Asked) -> None:
     """Raise Refused (422) for terms that a run of this agent cannot have."""
     try:
-        terms_for(agent.skills, **asked)
+        agent.terms(**asked)
     except UsageError as error:
         raise Refused(422, error.message, remedy=error.remedy) from None
+
+
+async def kept_files(agent: Agent, body: RunBody) -> tuple[str | None, tuple[str, ...]]:
+    """Return the session of a question, and the handles of its images and documents; what was sent is kept there.
+
+    Raises:
+        Refused: a file is not what is said of it, or too large for a model, or the session has none of such a handle
+            (422). Then nothing is kept.
+    """
+    if not body.images:
+        return body.session, ()
+    session = body.session or secrets.token_hex(8)
+    try:
+        return session, await asyncio.to_thread(_keep, agent.state, session, body.images)
+    except UsageError as error:
+        raise Refused(422, error.message, remedy=error.remedy) from None
+
+
+def _keep(state: State, session: str, images: Sequence[str | FileBody]) -> tuple[str, ...]:
+    from remit.loop.sight import keep_image, require_kept, require_shown
+
+    for one in images:
+        if isinstance(one, str):
+            require_kept(state, session, one)
+        else:
+            require_shown(one.media_type, one.content)
+    return tuple(
+        one if isinstance(one, str) else keep_image(state, session, one.media_type, one.content) for one in images
+    )
 
 
 def outcome(run: asyncio.Task[RunResult]) -> RunResult:

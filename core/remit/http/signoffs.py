@@ -138,7 +138,8 @@ class SignoffDesk:
         if answer in ("deny", "stop"):
             return
         apart = asked.request.get("verdict") != "ask"
-        if answer in ("session", "standing") and (apart or asked.approvers > 1):
+        each_time = apart or asked.approvers > 1 or (answer == "session" and asked.request.get("impact"))
+        if answer in ("session", "standing") and each_time:
             raise Refused(403, "this is answered for one action only", remedy='answer "once"')
         if apart and not who.alone and same_person(asked.who, who.name):
             raise Refused(403, "whoever asks does not approve this", remedy="let another approver decide")
