@@ -110,6 +110,32 @@ def test_a_slow_sink_holds_nothing_up(tmp_path: Path) -> None:
     assert len(sink.seen) == 50
 
 
+def test_a_sink_that_fails_at_the_very_end_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record of its fault is written while the state is closed; who hears of it then must not begin anew."""
+    sink = Collecting()
+    sink.down = True
+    sink.go.clear()
+    item = Item(kind="audit sink", name="collecting", extension="ext", source="ext 1", value=sink)
+    with State(tmp_path) as state:
+        listener = Delivery([Outlet(item, required=False)], state, lambda _: state.append("extension.failed") and None)
+        state.listener = listener
+        state.append("one")
+        worker = listener._worker
+        assert worker is not None
+        finish = worker.finish
+
+        def finish_and_fail(seconds: float) -> None:
+            sink.go.set()
+            finish(seconds)
+
+        monkeypatch.setattr(worker, "finish", finish_and_fail)
+    assert listener._worker is None and not worker._thread.is_alive()
+    with State(tmp_path) as state:
+        assert [record.event for record in state.records()] == ["one", "extension.failed"]
+
+
 def test_a_state_that_begins_anew_is_handed_over_from_its_beginning(tmp_path: Path) -> None:
     sink = Collecting()
     with State(tmp_path) as state:

@@ -52,6 +52,26 @@ HOSTILE = {
     "an absolute path": ({"/etc/up.py": ""}, "no path below a folder"),
     "a file of its neighbour": ({"remit_tide/__init__.py": ""}, "would both install"),
     "a file that is there": ({"moon-1.0.data/data/pyvenv.cfg": "home = /"}, "belongs to no distribution"),
+    "settings of pip": ({"moon-1.0.data/data/pip.conf": "[global]"}, "which pip or Python itself reads"),
+    "another distribution": (
+        {"moon-1.0.data/purelib/evil-1.0.dist-info/entry_points.txt": "[pydantic]\nx = moon\n"},
+        "as if another distribution were installed",
+    ),
+    "an egg": ({"evil.egg-info/entry_points.txt": "[pydantic]\nx = moon\n"}, "as if another distribution"),
+    "a development install": ({"{info}/direct_url.json": "{}"}, "in which pip writes"),
+    "a package that is installed in another folder": (
+        {"pluggy/__init__.py": ""},
+        "brings 'pluggy', a package or module that is installed already (by pluggy)",
+    ),
+    "a file within such a package": ({"pluggy/more.py": ""}, "brings 'pluggy'"),
+    "a module that the host would import": ({"socksio/__init__.py": ""}, "brings the module socksio"),
+    "a part of one": ({"opentelemetry/sdk/__init__.py": ""}, "brings the module opentelemetry"),
+    "a command that climbs": (
+        {"{info}/entry_points.txt": "[console_scripts]\n../lib/python3.11/site-packages/sitecustomize.py = moon:run\n"},
+        "which is no name of a file",
+    ),
+    "a file over one of its own": ({"moon.py": "", "moon-1.0.data/purelib/moon.py": "evil"}, "installed as one file"),
+    "a file that is a folder, too": ({"moon/x": "", "moon/x/y": ""}, "a file and the folder of"),
     "the interpreter": ({"moon-1.0.data/scripts/python": "#!python"}, "a command named"),
 }
 
@@ -96,6 +116,12 @@ def test_entry_points_that_others_load_are_pointed_out(place: Place, tmp_path: P
     ebb = pack_wheel(tmp_path, "ebb")
     (note,) = judged(place, pack_wheel(tmp_path, requires=["remit-ebb"]), ebb).notes
     assert "a pack of its own, which stays off" in note
+
+
+def test_commands_that_hide_programs_of_the_system_are_pointed_out(place: Place, tmp_path: Path) -> None:
+    tide = pack_wheel(tmp_path, groups={"console_scripts": {"ls": "remit_tide:run", "tide": "remit_tide:run"}})
+    notes = judged(place, tide).notes
+    assert "remit-tide 1.0: its commands ls would come before programs of this system" in notes
 
 
 def test_what_is_no_pack_is_not_added(place: Place, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,6 +101,7 @@ def contents(place: Place) -> dict[str, bytes]:
 
 
 POINTS = [("upgrade", "former", "after")]
+ALL = bool(os.environ.get("REMIT_TEST_ALL_CRASHES"))
 FURTHER = [
     ("add", "pip.install", "before"),
     ("add", "pip.install", "after"),
@@ -114,9 +116,7 @@ FURTHER = [
 """Further points, for who changes the journal: REMIT_TEST_ALL_CRASHES=1. They take half a minute."""
 
 
-@pytest.mark.parametrize(
-    ("what", "where", "how"), [*POINTS, *(FURTHER if os.environ.get("REMIT_TEST_ALL_CRASHES") else [])]
-)
+@pytest.mark.parametrize(("what", "where", "how"), [*POINTS, *(FURTHER if ALL else [])])
 def test_whatever_was_begun_is_undone(place: Place, what: str, where: str, how: str) -> None:
     before, digest = contents(place), read_files(place.folder).digest
     with start(place, what, where, how) as process:
@@ -175,3 +175,46 @@ def _until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def _with_pip(place: Place, *arguments: str) -> None:
+    """Change the environment as a person does, who knows nothing of Remit."""
+    command = [place.environment.python, "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
+    subprocess.run(command, check=True, timeout=60)
+
+
+def test_an_environment_that_is_gone_stands_in_nobodys_way(place: Place) -> None:
+    with start(place, "add", "pip.install", "after") as process:
+        process.wait(timeout=60)
+    shutil.rmtree(place.environment.prefix)
+    assert f"its environment {place.environment.prefix} is gone; the deployment is as it was" in mend()
+    assert mend() == "" and not place.environment.prefix.exists()
+
+
+@pytest.mark.skipif(not ALL, reason="a further point, see FURTHER")
+def test_what_a_person_installed_meanwhile_stays(place: Place) -> None:
+    """The pip of the removal went on to its end; the person helps themselves, and has another version now."""
+    with start(place, "remove", "pip.uninstall", "after") as process:
+        process.wait(timeout=60)
+    _with_pip(place, "install", "remit-tide==1.1")
+    assert "was changed by another hand since and stays as it is" in mend() and mend() == ""
+    assert [name for name in site_names(place) if name.startswith("remit_tide-")] == ["remit_tide-1.1.dist-info"]
+
+
+@pytest.mark.parametrize("how", ["after", *(["before"] if ALL else [])])
+def test_a_pack_that_a_person_installed_again_is_not_taken_away(place: Place, how: str) -> None:
+    with start(place, "add", "pip.install", how) as process:
+        process.wait(timeout=60)
+    _with_pip(place, "install", "--force-reinstall", "remit-ebb")
+    told = mend()
+    assert how == "before" or "was changed by another hand since" in told
+    assert "remit_ebb" in site_names(place)
+
+
+@pytest.mark.skipif(not ALL, reason="a further point, see FURTHER")
+def test_an_environment_that_was_made_anew_is_another_one(place: Place) -> None:
+    with start(place, "remove", "pip.uninstall", "after") as process:
+        process.wait(timeout=60)
+    made = place.environment.prefix / "pyvenv.cfg"
+    os.utime(made, ns=(0, made.stat().st_mtime_ns + 1))
+    assert "was changed by another hand since" in mend() and "remit_tide" not in site_names(place)

@@ -404,7 +404,7 @@ def test_parsing_entry_points_never_raises_but_refusal(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["entry_points.txt", "METADATA", "RECORD", "direct_url.json", "../_tide.pth"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.binary(max_size=80) | st.text(max_size=80).map(lambda text: text.encode("utf-8")))
 def test_a_broken_file_leaves_at_most_its_own_pack_out(tmp_path: Path, name: str, data: bytes) -> None:
     site = tmp_path / "site-packages"

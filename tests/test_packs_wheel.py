@@ -65,6 +65,11 @@ STRANGE: list[tuple[str, dict[str, str | bytes | None], str]] = [
      "no requirement"),
     ("command", {f"{INFO}/entry_points.txt": ENTRY + "[console_scripts]\npython3 = tide_pack:run\n"},
      "named 'python3'"),
+    ("no command", {f"{INFO}/entry_points.txt": ENTRY + "[console_scripts]\n../x = tide_pack:run\n"}, "named '../x'"),
+    ("no code", {f"{INFO}/entry_points.txt": ENTRY + "[console_scripts]\nx = tide_pack:run;exit\n"}, "no function"),
+    ("a group in more brackets", {f"{INFO}/entry_points.txt": ENTRY + "[[pytest11]]\nx = tide_pack\n"}, "pytest11,"),
+    ("libraries of another", {"numpy.libs/libopenblas.so": ""}, "outside its package"),
+    ("a module of the host", {f"{INFO}/entry_points.txt": "[remit.packs]\ntide = keyring\n"}, "Remit itself imports"),
 ]  # fmt: skip
 
 
@@ -189,6 +194,12 @@ def test_a_file_name_that_says_something_else_is_refused(tmp_path: Path, name: s
         read_wheel(path)
 
 
+@pytest.mark.parametrize("said", ["Wheel-Version: 2.0\n", "Root-Is-Purelib: true\n", b"\xff\xfe\0"])
+def test_a_format_that_pip_would_not_install_is_refused(tmp_path: Path, said: str | bytes) -> None:
+    with pytest.raises(PackError, match="is a wheel of version"):
+        read_wheel(write_wheel(tmp_path, files={f"{INFO}/WHEEL": said}))
+
+
 def test_a_manifest_of_100_mb_is_not_read(tmp_path: Path) -> None:
     large = MANIFEST.encode() + b"#" * (40 * 1024 * 1024)
     with pytest.raises(PackError, match=r"larger than 256 KiB|a bomb"):
@@ -201,7 +212,7 @@ def test_what_is_no_file_is_said_to_be_missing(tmp_path: Path) -> None:
             read_wheel(path)
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_damage_never_raises_anything_else(data: st.DataObject, tmp_path: Path) -> None:
     path = write_wheel(tmp_path / "damaged")

@@ -103,6 +103,8 @@ def enable_extension(
     required: bool | None = None,
     paths: Sequence[str] | None = None,
     managed: Path = MANAGED_FILE,
+    wheels: Mapping[str, str] | None = None,
+    following: ExtensionProposal | None = None,
 ) -> ExtensionProposal:
     """Propose to enable an installed extension, or to lock it again after it changed. Nothing of it is imported.
 
@@ -113,6 +115,9 @@ def enable_extension(
         required: nothing starts without it; None leaves that as it is.
         paths: site folders; None for this interpreter's own.
         managed: the managed file.
+        wheels: those that it and what it needs will be installed from, file name to `sha256:...`; None where it is
+            installed already.
+        following: a proposal that will be applied before this one.
 
     Raises:
         NotTrusted: nobody has accepted the deployment yet.
@@ -120,6 +125,8 @@ def enable_extension(
         DeploymentError: it cannot be used, or the managed file does not permit it.
     """
     files = _accepted(folder, managed)
+    if following is not None:
+        files = planned_files(following.before, following.text, following.lock)
     inventory = find_extensions(paths)
     try:
         installed = installed_extension(name, inventory)
@@ -129,10 +136,15 @@ def enable_extension(
     _check_managed(installed.name, managed)
     before = files.lock.extensions.get(installed.name)
     locked = lock_extension(installed, digests, before=before)
+    locked = replace(locked, wheels={**locked.wheels, **(wheels or {})})
     differs = changed(installed, before, digests) if before is not None else ()
     values = _enabled_values(files, installed.name, settings or {}, required)
     text = edited_extensions(files.config.text, values, files.config.path)
-    lines = (*_described(installed, len(digests), before, differs), *_written(values, files))
+    lines = (
+        *_described(installed, len(digests), locked.wheels, wheels is None),
+        *_compared(before, differs),
+        *_written(values, files),
+    )
     return _proposal(installed.name, lines, files, text, files.lock.with_extension(installed.name, locked))
 
 
@@ -194,13 +206,17 @@ def _without(names: Sequence[str], name: str) -> list[str]:
     return [one for one in names if canonical(one) != canonical(name)]
 
 
-def _described(
-    installed: InstalledExtension, files: int, before: LockedExtension | None, differs: Sequence[str]
-) -> Iterator[str]:
+def _described(installed: InstalledExtension, files: int, wheels: Mapping[str, str], there: bool) -> Iterator[str]:
     dev = ", dev" if installed.editable else ""
-    yield f"extension {installed.name} ({installed.source}{dev}), {files} files in {installed.root}"
+    where = f" in {installed.root}" if there else ""
+    yield f"extension {installed.name} ({installed.source}{dev}), {files} files{where}"
     yield "it runs in the host, not confined: it can do whatever this program can, read every secret, and is told"
-    yield "what every call does; only these files are locked, not those of the distributions that it imports"
+    yield "what every call does; these files are compared at each start, not those of the distributions that it imports"
+    if wheels:
+        yield f"hashes that remit sync holds another machine to: {', '.join(sorted(wheels))}"
+
+
+def _compared(before: LockedExtension | None, differs: Sequence[str]) -> Iterator[str]:
     if before is not None and differs:
         yield "changed since it was accepted:"
         yield from (f"  {line}" for line in differs)

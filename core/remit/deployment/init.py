@@ -13,7 +13,7 @@ from remit.deployment.anchors import workspace_of
 from remit.deployment.config import ModelConfig
 from remit.deployment.enable import enable
 from remit.deployment.files import read_files, real_folder
-from remit.deployment.load import parse_config
+from remit.deployment.load import load_config, parse_config
 from remit.deployment.source import CONFIG_NAME, LOCK_NAME
 from remit.errors import DeploymentError, RemitError
 from remit.packs.installed import PackProblem
@@ -180,4 +180,10 @@ def _toml(value: Any) -> str:
 
 
 def _there_already(path: Path) -> DeploymentError:
+    """Return the error for a file that stands in the way, with what is wrong with it if something is."""
+    try:
+        load_config(path)
+    except DeploymentError as error:
+        why = error.message.removeprefix(f"{path}: ")
+        return DeploymentError(f"there is a {path} already, and it cannot be used: {why}", remedy="mend it")
     return DeploymentError(f"there is a {path} already", remedy="edit it, or remove it first")

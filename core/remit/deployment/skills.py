@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from remit.argument_paths import is_covered, leaves
 from remit.deployment.config import PackConfig
 from remit.deployment.load import nearest
 from remit.deployment.rights import PackGrant, in_mode, resolve_right
@@ -244,7 +245,7 @@ def _value(
         right=right,
         idempotent=table.idempotent,
         cache=float(table.cache) if effect == "read" and table.idempotent else 0.0,
-        targets={**_implied_targets(locked.schema), **table.targets},
+        targets={**_implied_targets(locked.schema, table.targets), **table.targets},
         labels=frozenset({"untrusted", *table.returns}),
         keep=tuple(table.keep),
         secret_arguments=frozenset(table.secret_arguments),
@@ -274,8 +275,7 @@ def _described(name: str, schema: Mapping[str, Any], describe: Mapping[str, str]
     return {**schema, "properties": {**properties, **told}}
 
 
-def _implied_targets(schema: Mapping[str, Any]) -> dict[str, str]:
-    """Arguments whose type says where an action lands: `Path` and `AnyUrl`."""
-    properties = schema.get("properties", {})
-    found = {name: _FORMATS.get(str(one.get("format"))) for name, one in properties.items() if isinstance(one, dict)}
-    return {name: kind for name, kind in found.items() if kind is not None}
+def _implied_targets(schema: Mapping[str, Any], said: Collection[str]) -> dict[str, str]:
+    """Arguments, and what lies in them, whose type says where an action lands: `Path` and `AnyUrl`."""
+    kinds = ((way, _FORMATS.get(str(one.get("format")))) for way, one in leaves(schema))
+    return {way: kind for way, kind in kinds if kind is not None and not is_covered(way, said)}

@@ -62,7 +62,11 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DeploymentError(f"{path}: not valid TOML: {error or 'nested too deeply'}") from error
+        why = str(error) or "nested too deeply"
+        at_end = text.rstrip().count("\n") + 1 if "at end of document" in why else 0
+        where = f"{path}:{at_end}" if at_end else str(path)
+        remedy = "write it anew there; a value stands whole behind its `=`, texts in quotes"
+        raise DeploymentError(f"{where}: not valid TOML: {why}", remedy=remedy) from error
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int | None:

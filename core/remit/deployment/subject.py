@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from remit.deployment.try_pack import development_pack
-from remit.errors import ManifestError, UnknownPack
+from remit.errors import ManifestError, PackError, UnknownPack
 from remit.packs.discovery import discover
 from remit.packs.installed import InstalledPack, PackProblem
 from remit.packs.manifest import Manifest, read_pack_manifest
@@ -72,6 +72,8 @@ def look_at(thing: str, *, paths: Sequence[str] | None = None) -> Subject:
         PackError: there is no such thing, or it cannot be read at all.
         ManifestError: the manifest of a folder or an installed pack is wrong.
     """
+    if thing.endswith(".whl") and not os.path.lexists(thing):
+        raise PackError(f"there is no file {thing}", remedy="write where the wheel lies, or the name of a pack")
     if thing.endswith(".whl"):
         return _wheel(read_wheel(thing))
     if os.path.isdir(thing):

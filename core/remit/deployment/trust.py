@@ -14,11 +14,15 @@ from remit.deployment.anchors import workspace_of
 from remit.deployment.changes import NO_CHANGES, Changes, compare
 from remit.deployment.files import DeploymentFiles, lock_from, read_files
 from remit.deployment.load import parse_config
+from remit.deployment.source import LOCK_NAME
 from remit.deployment.summary import summary
 from remit.errors import NotTrusted, RemitError, UsageError
 from remit.state_folder import StateFolder, find_state, open_state
 
 VARIABLE = "REMIT_TRUST"
+
+LOCK_GONE = "take remit.lock back from version control\nor: remit apply (locks what is installed now, once you agree)"
+"""What to do where the lock is gone."""
 
 By = Literal["person", "narrower", "digest", "managed", ""]
 """Who accepted it: this person; this person, and it only became narrower; `REMIT_TRUST`; root; nobody."""
@@ -33,12 +37,14 @@ class Standing:
         digest: over both files as they are now.
         acceptance: the last acceptance of this person, if any.
         changes: what differs from that acceptance.
+        lock_gone: there was a `remit.lock` when it was accepted, and there is none now.
     """
 
     by: By
     digest: str
     acceptance: Acceptance | None = None
     changes: Changes = NO_CHANGES
+    lock_gone: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -66,7 +72,8 @@ def standing(files: DeploymentFiles, state: StateFolder | None, *, managed: Sequ
         by = "managed"
     elif changes is not None and not changes.needs_trust:
         by = "narrower"
-    return Standing(by=by, digest=digest, acceptance=acceptance, changes=changes or NO_CHANGES)
+    gone = acceptance is not None and bool(acceptance.lock.strip()) and not files.lock_data
+    return Standing(by=by, digest=digest, acceptance=acceptance, changes=changes or NO_CHANGES, lock_gone=gone)
 
 
 def require(found: Standing, folder: Path) -> None:
@@ -79,9 +86,14 @@ def require(found: Standing, folder: Path) -> None:
         return
     asked = found.changes.lines("widens", "unranked")
     why = "it changed since you accepted it: " + "; ".join(asked) if asked else "nobody has accepted it on this machine"
+    given, remedy = os.environ.get(VARIABLE, "").strip(), "remit apply" if asked else "remit trust"
+    if given:
+        why += f", and {VARIABLE} accepts other files ({given[:71]!a}; these have {found.digest})"
+    if found.lock_gone:
+        why = f"{folder / LOCK_NAME} is gone, and with it what was locked of each pack; {why}"
     raise NotTrusted(
         f"the deployment in {folder} does nothing yet: {why}",
-        remedy=f"read remit.toml, then run `{'remit apply' if asked else 'remit trust'}`",
+        remedy=LOCK_GONE if found.lock_gone else f"read remit.toml, then run `{remedy}`",
         exit_code=found.changes.exit_code,
     )
 

@@ -111,7 +111,7 @@ def development_pack(folder: Path) -> InstalledPack:
     """
     real = folder.resolve()
     if not real.is_dir():
-        raise PackError(f"there is no folder {folder}")
+        raise PackError(f"there is no folder {folder}", remedy="remit packs new NAME makes one")
     project = _project(real / "pyproject.toml")
     root = _package(real, project)
     declared = _declared(project, root.name)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from remit.extensions.values import AuditSink as AuditSink
     from remit.extensions.values import CallEnd as CallEnd
     from remit.extensions.values import CallStart as CallStart
+    from remit.extensions.values import ComparingStore as ComparingStore
     from remit.extensions.values import MemoryStore as MemoryStore
     from remit.extensions.values import ModelProvider as ModelProvider
     from remit.extensions.values import ModelWanted as ModelWanted
@@ -25,6 +26,7 @@ _WHERE = {
     "AuditSink": "values",
     "CallEnd": "values",
     "CallStart": "values",
+    "ComparingStore": "values",
     "MemoryStore": "values",
     "ModelProvider": "values",
     "ModelWanted": "values",
@@ -39,6 +41,7 @@ __all__ = [
     "AuditSink",
     "CallEnd",
     "CallStart",
+    "ComparingStore",
     "MemoryStore",
     "ModelProvider",
     "ModelWanted",

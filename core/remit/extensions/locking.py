@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from remit.extensions.installed import InstalledExtension
+from remit.packs.distribution import wheel_of
 from remit.packs.folding import fold
 from remit.packs.hashes import hash_files, wheel_tag
 from remit.packs.locked import LockedExtension
@@ -15,7 +16,8 @@ def lock_extension(
 ) -> LockedExtension:
     """Return what to lock: all its files, a development install's, too, since they run in the host.
 
-    Compiled files of other machines and hashes of wheels are kept from `before`, where the rest is the same.
+    Compiled files of other machines and hashes of wheels are kept from `before`, where the rest is the same. Where pip
+    was given one wheel, and not a name, it wrote the hash down.
     """
     files, compiled = hash_files(installed, digests)
     same = before if before is not None and before.files == files else None
@@ -27,8 +29,12 @@ def lock_extension(
         editable=installed.editable,
         files=files,
         compiled={**others, **({wheel_tag(installed): compiled} if compiled else {})},
-        wheels=same.wheels if same is not None and same.version == installed.version else {},
+        wheels={**(same.wheels if same is not None and same.version == installed.version else {}), **_wheel(installed)},
     )
+
+
+def _wheel(installed: InstalledExtension) -> dict[str, str]:
+    return {} if installed.editable else wheel_of(installed.metadata, installed.distribution, installed.version)
 
 
 def changed(installed: InstalledExtension, locked: LockedExtension, digests: Mapping[str, str]) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ class Delivery:
         self._report = report
         self._owner = 0
         self._worker: _Worker | None = None
+        self._here = threading.local()
         for outlet in outlets:
             outlet.begin(state)
 
@@ -129,11 +130,14 @@ class Delivery:
 
     def _wake(self) -> None:
         if self._worker is None or self._owner != os.getpid():
+            if getattr(self._here, "delivers", False):
+                return  # the record of a fault while this ends: it comes the next time
             self._owner = os.getpid()
             self._worker = _Worker(self._deliver)
         self._worker.wake()
 
     def _deliver(self) -> None:
+        self._here.delivers = True
         for outlet in self._later:
             outlet.deliver(self._state, self._report)
 

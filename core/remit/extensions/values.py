@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from remit.models.behaviour import PLAIN, Behaviour
 
 if TYPE_CHECKING:
     from remit.memory.fact import Fact
+    from remit.models.endpoint import Patience
     from remit.models.protocol import Model
     from remit.state.records import Record
     from remit.values import Status, Verdict
     from remit_sandbox.signoff import SignoffDecision, SignoffRequest
+
 
 Kind = Literal[
     "model provider",
@@ -75,6 +77,13 @@ class ModelWanted:
     total_timeout: float | None = None
     behaviour: Behaviour = PLAIN
 
+    @property
+    def patience(self) -> Patience:
+        """How long its endpoint is waited for, for a model that is made of `remit.models.endpoint.HttpModel`."""
+        from remit.models.endpoint import Patience
+
+        return Patience.of(self.timeout, self.total_timeout)
+
 
 ModelProvider = Callable[[ModelWanted], "Model"]
 """Makes a model. What it raises is told as a fault of the extension."""
@@ -116,6 +125,22 @@ class MemoryStore(Protocol):
 
     def forget(self, who: str, name: str) -> None:
         """Remove a fact of one person; one that is not there is no error."""
+        ...
+
+
+@runtime_checkable
+class ComparingStore(MemoryStore, Protocol):
+    """A store that looks and writes in one step, so that of two sessions at one fact none overwrites the other unseen.
+
+    A fact is the one that was read when its `updated` is the same.
+    """
+
+    def replace(self, who: str, fact: Fact, *, before: Fact | None) -> bool:
+        """Keep a fact where `before` is still what is there (None: nothing is); False where it is not."""
+        ...
+
+    def remove(self, who: str, fact: Fact) -> bool:
+        """Remove a fact that is still there as it was read; False where another one of its name is."""
         ...
 
 

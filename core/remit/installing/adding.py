@@ -15,14 +15,14 @@ from remit.deployment.files import DeploymentFiles
 from remit.deployment.proposal import Proposal
 from remit.errors import PackError, UsageError
 from remit.installing import store, undo
-from remit.installing.closure import Closure, inspect, requirement_names
-from remit.installing.environment import Environment, Installed, same
+from remit.installing.closure import EXTENSIONS, Closure, inspect
+from remit.installing.environment import Environment, same
 from remit.installing.fetch import Fetched, checked_wishes, fetch, name_of
 from remit.installing.lookalike import FIRST_PARTY, lookalike, plain_letters, strange_letters
+from remit.installing.pinning import Wheels, pins_of, wheels_there
 from remit.installing.place import Place, apply_all, kept, with_wheels
 from remit.installing.staging import unpack
 from remit.packs.folding import fold
-from remit.packs.wheel import WheelFacts
 from remit.state_folder import open_state
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Addition:
         wheels: the folder that the wheels lie in, for as long as this is being looked at.
         site: the folder that they were unpacked into, for just as long.
         names: the packs that would be enabled.
+        there: wheels of what they need and is installed already.
         sandbox: describes them.
         proposals: to enable each pack, one after the other.
     """
@@ -50,6 +51,7 @@ class Addition:
     wheels: Path
     site: Path
     names: tuple[str, ...]
+    there: Wheels
     sandbox: Sandbox
     proposals: tuple[Proposal, ...] = ()
 
@@ -65,7 +67,7 @@ class Addition:
     @property
     def closure_lines(self) -> tuple[str, ...]:
         """What would be installed, in plain words."""
-        return tuple(_closure_lines(self.closure))
+        return tuple(closure_lines(self.closure))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -97,10 +99,12 @@ class Addition:
         store.prune(pack.wheels for pack in self.proposals[-1].lock.packs.values())
 
 
-def _closure_lines(closure: Closure) -> Iterator[str]:
+def closure_lines(closure: Closure) -> Iterator[str]:
+    """Yield what would be installed, in plain words."""
     for wheel in closure.wheels:
         asked = fold(wheel.distribution) in closure.requested
-        what = f"pack {wheel.pack}" if wheel.pack else "a library"
+        host = "an extension" if asked and EXTENSIONS in wheel.groups else "a library"
+        what = f"pack {wheel.pack}" if wheel.pack else host
         old = closure.replaced.get(fold(wheel.distribution))
         instead = f", instead of {old.version}" if old else ""
         need = "" if asked else ", which it needs"
@@ -202,6 +206,7 @@ def proposed(
             wheels=wheels,
             site=site,
             names=tuple(dict.fromkeys(names)),
+            there=wheels_there(place.environment, files, closure),
             sandbox=used,
         )
         yield found.with_wish(wish)
@@ -234,49 +239,5 @@ def _proposals(addition: Addition, wish: Wish) -> list[Proposal]:
             following=proposals[-1] if proposals else None,
             **wish.wishes,
         )
-        proposals.append(with_wheels(proposal, pins_of(name, addition.closure, installed, addition.files)))
+        proposals.append(with_wheels(proposal, pins_of(name, addition.closure, installed, addition.there)))
     return proposals
-
-
-def pins_of(pack: str, closure: Closure, installed: Mapping[str, Installed], files: DeploymentFiles) -> dict[str, str]:
-    """Return the wheels that a pack is made of, file name to `sha256:...`: its own and what it needs.
-
-    Of what was installed before, those are known that the lock names for another pack.
-    """
-    own = next((wheel.distribution for wheel in closure.wheels if wheel.pack == pack), None)
-    return {} if own is None else wheels_of(own, closure, installed, files)
-
-
-def wheels_of(
-    distribution: str, closure: Closure, installed: Mapping[str, Installed], files: DeploymentFiles
-) -> dict[str, str]:
-    """Return the wheels that a distribution of a closure and what it needs are made of, as `pins_of` does."""
-    new = {fold(wheel.distribution): wheel for wheel in closure.wheels}
-    own = new[fold(distribution)]
-    known = _locked_wheels(files)
-    pins: dict[str, str] = {}
-    for name in _needed(own, new, installed):
-        if name in new:
-            pins[new[name].path.name] = f"sha256:{new[name].sha256}"
-        elif name in installed:
-            pins.update(known.get((name, installed[name].version), {}))
-    return pins
-
-
-def _needed(own: WheelFacts, new: Mapping[str, WheelFacts], installed: Mapping[str, Installed]) -> list[str]:
-    """Return the folded names of a wheel and of everything that it needs, however far."""
-    names = [fold(own.distribution)]
-    for name in names:
-        lines = new[name].requires if name in new else installed[name].requires if name in installed else ()
-        names += [one for one in dict.fromkeys(requirement_names(lines)) if one not in names]
-    return names
-
-
-def _locked_wheels(files: DeploymentFiles) -> dict[tuple[str, str], dict[str, str]]:
-    """Return (folded name, version) to the wheels that the lock names for it."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for _, wheels in files.lock.wheels:
-        for wheel, digest in wheels.items():
-            name, _, rest = wheel.partition("-")
-            found.setdefault((fold(name), rest.partition("-")[0]), {})[wheel] = digest
-    return found

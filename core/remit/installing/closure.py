@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from remit.errors import PackError
 from remit.installing.environment import Environment, Installed
 from remit.installing.fetch import Fetched
 from remit.packs.folding import fold
+from remit.packs.sites import Site, read_sites, site_paths
 from remit.packs.wheel import WheelFacts, read_wheel
 
+EXTENSIONS = "remit.extensions"
+"""Entry-point group of extensions."""
+
+SCRIPTS = ("console_scripts", "gui_scripts")
+"""Entry-point groups of commands."""
+
 _OUT = "../../../"
+_SETTINGS = ("pip.conf", "pip.ini", "pyvenv.cfg")
+"""Files at the root of an environment that pip and Python read."""
 _LOADED = {
     "pydantic": "every program that uses pydantic imports it (the remit command does not)",
     "pytest11": "pytest imports it in every project of this environment",
-    "remit.extensions": "trusted host code, once a deployment names it under [extensions]",
+    EXTENSIONS: "trusted host code, once a deployment names it under [extensions]",
     "remit.packs": "a pack of its own, which stays off until it is enabled",
 }
 
@@ -103,6 +114,11 @@ class _Judge:
     extensions: set[str]
     remedy: str = ""
 
+    @cached_property
+    def sites(self) -> tuple[Site, ...]:
+        """The folders of the environment that something is installed into."""
+        return tuple(site for site in read_sites(site_paths(self.environment.paths)) if site.infos)
+
     def problems(self) -> Iterator[str]:
         """Yield what speaks against it, a line each."""
         for wheel in self.wheels:
@@ -116,9 +132,15 @@ class _Judge:
         for wheel in self.wheels:
             name = f"{wheel.distribution} {wheel.version}"
             yield from (f"{name}: {note}" for note in wheel.notes if not self._sharper(note, wheel))
-            asked = fold(wheel.distribution) in self.requested
-            groups = [group for group in _LOADED if group in wheel.groups and not (asked and wheel.pack)]
+            groups = [group for group in _LOADED if group in wheel.groups and not self._wanted(wheel, group)]
             yield from (f"{name}: it has an entry point of group {group}: {_LOADED[group]}" for group in groups)
+            if hidden := _hidden_programs(wheel, self.environment):
+                yield f"{name}: its commands {', '.join(hidden)} would come before programs of this system"
+
+    def _wanted(self, wheel: WheelFacts, group: str) -> bool:
+        """Whether the group is the very reason why a person asked for this wheel."""
+        name = fold(wheel.distribution)
+        return name in self.requested and (bool(wheel.pack) or (group == EXTENSIONS and name in self.extensions))
 
     def _sharper(self, note: str, wheel: WheelFacts) -> bool:
         return any(f"of group {group}," in note for group in _LOADED if group in wheel.groups)
@@ -129,11 +151,13 @@ class _Judge:
             self.remedy = self.remedy or problem.remedy
             yield f"{name}: {problem.reason}"
         if fold(wheel.distribution) in self.extensions:
-            if "remit.extensions" not in wheel.groups:
+            if EXTENSIONS not in wheel.groups:
                 yield f"{name} is no extension: it has no entry point of group remit.extensions"
         elif fold(wheel.distribution) in self.requested and not wheel.is_pack:
-            what = "an extension" if "remit.extensions" in wheel.groups else "a library"
-            self.remedy = self.remedy or f"pip install {wheel.distribution}, if you trust it"
+            what, remedy = "a library", f"pip install {wheel.distribution}, if you trust it"
+            if EXTENSIONS in wheel.groups:
+                what, remedy = "an extension", f"remit extensions add {wheel.distribution}"
+            self.remedy = self.remedy or remedy
             yield f"{name} is {what}, not a pack: it has no entry point of group remit.packs"
 
     def _places(self) -> Iterator[str]:
@@ -152,6 +176,16 @@ class _Judge:
                     yield f"{name} would replace {shown!a}, which belongs to {owner}"
                 taken[path] = name
             yield from _back_doors(wheel, name)
+            yield from self._hidden(wheel, mine, name)
+
+    def _hidden(self, wheel: WheelFacts, mine: set[str], name: str) -> Iterator[str]:
+        """Yield packages and modules of others that this one would hide, or put files of its own into."""
+        tops = {file.target.partition("/")[0] for file in wheel.files.values() if not file.target.startswith(_OUT)}
+        for module in sorted({top.partition(".")[0] for top in tops if not top.endswith(".dist-info")}):
+            for path in filter(None, (site.provides(module) for site in self.sites)):
+                if path not in mine:
+                    owner = self.environment.owner(path, self.installed) or "no distribution"
+                    yield f"{name} brings {module[:80]!a}, a package or module that is installed already (by {owner})"
 
     def _replacements(self) -> Iterator[str]:
         for wheel in self.wheels:
@@ -216,7 +250,7 @@ def targets(wheel: WheelFacts, environment: Environment) -> Iterator[str]:
     """Yield the absolute path of everything that pip would put into the environment for a wheel."""
     for file in wheel.files.values():
         yield str(_place(file.target, environment))
-    for group in ("console_scripts", "gui_scripts"):
+    for group in SCRIPTS:
         yield from (str(environment.scripts / command) for command in wheel.groups.get(group, {}))
 
 
@@ -227,12 +261,21 @@ def _place(target: str, environment: Environment) -> Path:
     return Path(os.path.normpath(below if target.startswith(_OUT) else environment.site / target))
 
 
+def _hidden_programs(wheel: WheelFacts, environment: Environment) -> list[str]:
+    """Return commands of a wheel that have the name of a program outside the environment."""
+    folders = [one for one in os.get_exec_path() if os.path.realpath(one) != os.path.realpath(environment.scripts)]
+    found = [command for group in SCRIPTS for command in wheel.groups.get(group, {})]
+    return sorted(command for command in found if shutil.which(command, path=os.pathsep.join(folders)))
+
+
 def _back_doors(wheel: WheelFacts, name: str) -> Iterator[str]:
     """A `.data/data` folder is laid over the whole environment, its site folder among it."""
     for file in wheel.files.values():
         if not file.target.startswith(_OUT):
             continue
         parts = [part.lower() for part in file.target.removeprefix(_OUT).split("/")]
+        if len(parts) == 1 and parts[0] in _SETTINGS:
+            yield f"{name}: it would install {file.name[:120]!a}, which pip or Python itself reads"
         in_library = parts[0] in ("lib", "lib64", "lib32") and len(parts) > 1 and parts[1].startswith("python")
         if in_library or "site-packages" in parts or parts[-1].endswith((".pth", ".start")):
             yield f"{name}: it would put {file.name[:120]!a} into Python's own folders by way of its data files"

@@ -20,6 +20,7 @@ from remit.deployment.acceptance import accept
 from remit.deployment.files import DeploymentFiles, read_files, write_atomically
 from remit.deployment.source import CONFIG_NAME, LOCK_NAME
 from remit.errors import RemitError, RunError
+from remit.installing.since import since
 from remit.installing.turn import one_at_a_time
 from remit.state_folder import open_state, private_folder, state_root, write_private
 
@@ -38,6 +39,8 @@ class Intent:
         prefix, site: of the environment.
         targets: paths that will be put there, which are taken away.
         infos: `.dist-info` folders that will be put there.
+        going: `.dist-info` folders that will go, with when their RECORD was written, in nanoseconds since 1970.
+        made: when the environment was made, in nanoseconds since 1970; 0 where that is not known.
         copied: path to the name of its copy in the journal's folder.
         left: names in the site folder that pip left over earlier.
         folder: of the deployment; empty when its files stay as they are.
@@ -51,6 +54,8 @@ class Intent:
     site: str
     targets: tuple[str, ...] = ()
     infos: tuple[str, ...] = ()
+    going: Mapping[str, int] = field(default_factory=dict)
+    made: int = 0
     copied: Mapping[str, str] = field(default_factory=dict)
     left: tuple[str, ...] = ()
     folder: str = ""
@@ -60,11 +65,15 @@ class Intent:
 
 
 class Journal:
-    """The one intent of this person that is not finished yet; only who has the turn touches it."""
+    """The one intent of this person that is not finished yet; only who has the turn touches it.
+
+    Attributes:
+        folder: that it is kept in, with what pip notes.
+    """
 
     def __init__(self) -> None:
-        self._folder = private_folder(private_folder(state_root()) / _FOLDER)
-        self._file = self._folder / _FILE
+        self.folder = private_folder(private_folder(state_root()) / _FOLDER)
+        self._file = self.folder / _FILE
 
     @contextmanager
     def keeping(self, intent: Intent, paths: Iterable[str]) -> Iterator[Intent]:
@@ -91,11 +100,13 @@ class Journal:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
                 os.unlink(path)
-            shutil.copy2(self._folder / copy, path, follow_symlinks=False)
+            shutil.copy2(self.folder / copy, path, follow_symlinks=False)
         self._finish()
 
     def mend(self) -> str:
         """Undo what a process that died has begun; return what was done, empty when nothing was to do.
+
+        An environment that is gone, or that another hand has changed since, stays as it is.
 
         Raises:
             RunError: it cannot be undone; the intent stays.
@@ -105,15 +116,31 @@ class Journal:
             self._finish()
             return ""
         try:
-            told = _deployment_put_back(intent)
-            self.put_back(intent)
+            deployment = _deployment_put_back(intent)
+            environment = self._environment_put_back(intent)
         except (OSError, RemitError) as error:
             raise RunError(
                 f"an interrupted command ({intent.what}) cannot be undone: {error}",
-                remedy="mend what stands in the way and try again; it is tried anew each time",
+                remedy="mend what stands in the way and try again; it is tried anew each time\n"
+                f"where the environment is of no use any more, remove it: {intent.prefix}",
             ) from None
         began = datetime.fromtimestamp(intent.began).astimezone()
+        told = f"{environment or 'the environment is as it was'}; {deployment or 'the deployment is as it was'}"
+        if not environment and not deployment:
+            told = "the environment and the deployment are as they were"
         return f"a command that was interrupted at {began:%Y-%m-%d %H:%M} was undone ({intent.what}): {told}"
+
+    def _environment_put_back(self, intent: Intent) -> str:
+        """Put the environment back, where it is what was begun with; return what is so now, if not as it was."""
+        found = since(intent, self.folder)
+        if found == "begun":
+            self.put_back(intent)
+            return ""
+        self._finish()
+        if found == "gone":
+            return f"its environment {intent.prefix} is gone"
+        changed = f"{intent.prefix} was changed by another hand since and stays as it is: see pip check and remit sync"
+        return changed if found == "changed" else ""
 
     def _read(self) -> Intent | None:
         """Return the intent that is not finished; one that was not written whole had not begun anything."""
@@ -128,16 +155,16 @@ class Journal:
 
     def _copied(self, paths: Iterable[str]) -> dict[str, str]:
         copied: dict[str, str] = {}
-        folder = private_folder(self._folder / secrets.token_hex(8))
+        folder = private_folder(self.folder / secrets.token_hex(8))
         for path in paths:
             name = f"{folder.name}/{len(copied)}"
-            shutil.copy2(path, self._folder / name, follow_symlinks=False)
+            shutil.copy2(path, self.folder / name, follow_symlinks=False)
             copied[path] = name
         return copied
 
     def _finish(self) -> None:
         self._file.unlink(missing_ok=True)
-        for entry in self._folder.iterdir():
+        for entry in self.folder.iterdir():
             shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
 
 
@@ -172,16 +199,18 @@ def of_deployment(files: DeploymentFiles, planned: Sequence[DeploymentFiles]) ->
 
 
 def _deployment_put_back(intent: Intent) -> str:
-    """Put the deployment's files back, where nobody has changed them since, and return what is so now."""
-    if not intent.folder or not Path(intent.folder).is_dir():
-        return "the environment is as it was"
+    """Put the deployment's files back, where nobody has changed them since; return what is so now, if not as it was."""
+    if not intent.folder:
+        return ""
+    if not Path(intent.folder).is_dir():
+        return f"the deployment {intent.folder} is gone"
     folder = Path(intent.folder)
     now = {name: _bytes(folder / name) for name in intent.before}
     before = {name: base64.b64decode(text) for name, text in intent.before.items()}
     if now == before:
-        return "the environment and the deployment are as they were"
+        return ""
     if any(_hash(data) not in intent.planned[name] for name, data in now.items()):
-        return f"the environment is as it was; {folder} was changed since and stays as it is: see remit apply"
+        return f"{folder} was changed since and stays as it is: see remit apply"
     for name, data in before.items():
         if data:
             write_atomically(folder / name, data)
@@ -189,9 +218,9 @@ def _deployment_put_back(intent: Intent) -> str:
             (folder / name).unlink(missing_ok=True)
     files = read_files(folder)
     if {CONFIG_NAME: files.config.data, LOCK_NAME: files.lock_data} != before:
-        return f"the environment is as it was; {folder} was changed meanwhile: see remit trust --show"
+        return f"{folder} was changed meanwhile: see remit trust --show"
     accept(files, open_state(folder))
-    return "the environment and the deployment are as they were"
+    return ""
 
 
 def _bytes(path: Path) -> bytes:

@@ -93,13 +93,14 @@ def run(environment: Environment, command: str, *arguments: str, folder: str) ->
         raise _explained(environment, done.stderr, folder, kept)
 
 
-def install(environment: Environment, wheels: Mapping[str, str], folder: Path) -> None:
+def install(environment: Environment, wheels: Mapping[str, str], folder: Path, *, journal: Path) -> None:
     """Install wheels that lie in `folder` and have been inspected: these very files and nothing else.
 
     Args:
         environment: into which.
         wheels: `name==version` to the SHA-256 of its wheel, as hex digits.
         folder: has these wheels and no others.
+        journal: folder of the journal, in which it is noted what pip did.
 
     Raises:
         RunError: pip failed; some of the wheels may be installed.
@@ -109,14 +110,14 @@ def install(environment: Environment, wheels: Mapping[str, str], folder: Path) -
     alone = ("--isolated", "--no-index", "--no-deps", "--require-hashes", "--only-binary", ":all:")
     where = ("--find-links", str(folder), "--force-reinstall", "--requirement", str(listed))
     order = [environment.python, "-P", str(_DRIVER), "install", *QUIETLY, *alone, *where]
-    done = _started(order, _unconfigured(), str(folder))
+    done = _started(order, _unconfigured(journal), str(folder))
     listed.unlink()
     if done.returncode:
         raise RunError(f"pip could not install what was inspected: {_last_lines(done.stderr)}")
 
 
-def uninstall(environment: Environment, names: Iterable[str]) -> None:
-    """Uninstall distributions.
+def uninstall(environment: Environment, names: Iterable[str], *, journal: Path) -> None:
+    """Uninstall distributions; `journal` as for `install`.
 
     Raises:
         RunError: pip failed, or one of them is still there.
@@ -124,16 +125,16 @@ def uninstall(environment: Environment, names: Iterable[str]) -> None:
     wanted = list(names)
     order = [environment.python, "-P", str(_DRIVER), "uninstall", "--isolated", "--yes"]
     order += [*QUIETLY[:4], "--", *wanted]
-    done = _started(order, _unconfigured(), str(environment.prefix))
+    done = _started(order, _unconfigured(journal), str(environment.prefix))
     left = sorted({*wanted} & {*environment.installed()})
     if done.returncode or left:
         why = _last_lines(done.stderr) or f"{', '.join(left)} lies outside {environment.prefix}"
         raise RunError(f"pip could not uninstall {', '.join(wanted)}: {why}")
 
 
-def _unconfigured() -> dict[str, str]:
+def _unconfigured(journal: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    return {**kept, "PIP_CONFIG_FILE": os.devnull, "PIP_ROOT_USER_ACTION": "ignore"}
+    return {**kept, "PIP_CONFIG_FILE": os.devnull, "PIP_ROOT_USER_ACTION": "ignore", "REMIT_JOURNAL": str(journal)}
 
 
 def _started(order: Sequence[str], environment: Mapping[str, str], folder: str) -> subprocess.CompletedProcess[str]:

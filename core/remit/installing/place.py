@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from remit.deployment.acceptance import accept
 from remit.deployment.config import PackConfig
@@ -111,7 +111,20 @@ def files_as_they_were(files: DeploymentFiles) -> Iterator[None]:
         raise
 
 
-def apply_all(files: DeploymentFiles, proposals: Iterable[Proposal]) -> None:
+class Appliable(Protocol):
+    """A change of a deployment's files that is read before it is applied."""
+
+    @property
+    def before(self) -> DeploymentFiles:
+        """The files that it starts from."""
+        ...
+
+    def apply(self) -> None:
+        """Write the files and accept them; DeploymentError when they changed."""
+        ...
+
+
+def apply_all(files: DeploymentFiles, proposals: Iterable[Appliable]) -> None:
     """Apply proposals one after the other; when one fails, the files are as they were.
 
     Raises:

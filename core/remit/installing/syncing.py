@@ -14,10 +14,10 @@ from remit.deployment.files import DeploymentFiles
 from remit.deployment.layers import canonical
 from remit.errors import LockError, PackError, RemitError
 from remit.installing import store, undo
-from remit.installing.adding import pins_of, wheels_of
 from remit.installing.closure import Closure, inspect
 from remit.installing.environment import Environment
 from remit.installing.fetch import Fetched, fetch
+from remit.installing.pinning import Wheels, pins_of, wheels_of, wheels_there
 from remit.installing.pip import resolve
 from remit.installing.place import Place, files_as_they_were, sources
 from remit.installing.staging import unpack
@@ -115,9 +115,10 @@ def syncing(place: Place, *, locked: bool = False) -> Iterator[Sync]:
         closure = inspect(place.environment, fetched, change=change, extensions=named)
         _check_hashes(closure, files.lock, strict=locked)
         unpack(closure, site)
-        lock, news = _lock(place, files, wanted, closure, str(site), strict=locked)
+        there = wheels_there(place.environment, files, closure, ask=not locked)
+        lock, news = _lock(place, files, wanted, closure, there, str(site), strict=locked)
         installed = place.environment.installed()
-        pins = {name: wheels_of(one.distribution, closure, installed, files) for name, one in hosted.items()}
+        pins = {name: wheels_of(one.distribution, closure, installed, there) for name, one in hosted.items()}
         lock, more = lock_extensions(place.environment, lock, hosted, closure, pins, str(site), strict=locked)
         yield replace(found, closure=closure, wheels=wheels, lock=lock, news=(*news, *more))
 
@@ -259,6 +260,7 @@ def _lock(
     files: DeploymentFiles,
     wanted: Mapping[str, LockedPack],
     closure: Closure,
+    there: Wheels,
     site: str,
     *,
     strict: bool,
@@ -280,7 +282,7 @@ def _lock(
                 f"pack {name}: what pip finds is not what is locked: {'; '.join(changed)}",
                 remedy=f"remit packs upgrade {name}, to look at it",
             )
-        pins = pins_of(name, closure, installed, files)
+        pins = pins_of(name, closure, installed, there)
         lock = lock.with_pack(name, locked if strict else replace(locked, wheels={**locked.wheels, **pins}))
     return lock, tuple(news)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from remit.deployment.files import DeploymentFiles
@@ -13,7 +14,9 @@ from remit.installing import pip
 from remit.installing.closure import Closure, targets
 from remit.installing.environment import Environment, Installed
 from remit.installing.journal import Intent, Journal, of_deployment
+from remit.installing.since import made
 from remit.installing.turn import one_at_a_time
+from remit.installing.wheels_only import written
 
 
 @contextmanager
@@ -50,9 +53,9 @@ def installed(
     )
     back = ", ".join(f"{one.shown} {one.version}" for one in closure.replaced.values())
     said = f"{names} taken away{f', {back} put back' if back else ''}" if names else ""
-    with _undone(environment, intent, closure.replaced.values(), said):
+    with _undone(environment, intent, closure.replaced.values(), said) as journal:
         if closure.wheels:
-            pip.install(environment, closure.pins, wheels)
+            pip.install(environment, closure.pins, wheels, journal=journal.folder)
         yield
 
 
@@ -84,21 +87,23 @@ def uninstalling(
         site=str(environment.site),
         **of_deployment(files, planned),
     )
-    with _undone(environment, intent, going, f"{shown} put back" if shown else ""):
+    with _undone(environment, intent, going, f"{shown} put back" if shown else "") as journal:
         yield
         if names:
-            pip.uninstall(environment, names)
+            pip.uninstall(environment, names, journal=journal.folder)
 
 
 @contextmanager
-def _undone(environment: Environment, intent: Intent, going: Iterable[Installed], said: str) -> Iterator[None]:
+def _undone(environment: Environment, intent: Intent, going: Iterable[Installed], said: str) -> Iterator[Journal]:
+    there = written([str(one.folder) for one in going])
+    intent = replace(intent, going=there, made=made(intent.prefix))
     inside = str(environment.prefix) + os.sep
     paths = [path for one in going for path in one.files if path.startswith(inside) and os.path.lexists(path)]
     with one_at_a_time():
         journal = Journal()
         with journal.keeping(intent, paths) as kept:
             try:
-                yield
+                yield journal
             except RemitError as error:
                 journal.put_back(kept)
                 if not said:

@@ -36,6 +36,7 @@ _FREE = 64 * 1024**2
 _PIECE = 1024**2
 _HEADER = struct.Struct("<4s22xHH")
 _DESCRIPTOR = 24
+_LONGEST_PART = 255
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
 
@@ -124,6 +125,16 @@ class Archive:
             seen[same] = entry.filename
             if not entry.is_dir():
                 yield entry.filename, entry
+        self._judge_folders(seen)
+
+    def _judge_folders(self, names: Mapping[str, str]) -> None:
+        """No file may be the folder of another one, which nobody could unpack."""
+        for name, shown in names.items():
+            above = name.rpartition("/")[0]
+            while above:
+                if not names.get(above, "/").endswith("/"):
+                    raise self._refused(f"{names[above]!a} would be a file and the folder of {shown!a}")
+                above = above.rpartition("/")[0]
 
     def _judge_sizes(self, entries: list[zipfile.ZipInfo]) -> None:
         unpacked, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
@@ -182,4 +193,5 @@ def _plain(name: str) -> bool:
         and name.isprintable()
         and not any(char in name for char in '\\:*?"<>|')
         and all(part not in ("", ".", "..") and part == part.rstrip(". ") for part in parts)
+        and all(len(part.encode()) <= _LONGEST_PART for part in parts)
     )

@@ -5,11 +5,14 @@ from __future__ import annotations
 import keyword
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from remit.packs.distribution import GROUP, Refused
+from remit.packs.folding import fold
+from remit.packs.host_modules import HOST_MODULES
 
 _PACK_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
+_CODE = re.compile(r"[A-Za-z_][\w.]*(:[A-Za-z_][\w.]*)?", re.ASCII)
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _NOT_THEIRS = re.compile(r"(python|pip|remit)[w0-9.-]*", re.IGNORECASE)
 _STARTUP = ("sitecustomize", "usercustomize")
@@ -64,6 +67,8 @@ def _check_package(package: str) -> None:
         raise Refused(f"module {package} comes from the standard library", "rename the package")
     if package in _OURS:
         raise Refused(f"package {package} is Remit itself", "rename the package")
+    if package in HOST_MODULES:
+        raise Refused(f"Remit itself imports a module {package} where there is one", "rename the package")
 
 
 def _check_commands(commands: Mapping[str, str], package: str) -> None:
@@ -72,6 +77,8 @@ def _check_commands(commands: Mapping[str, str], package: str) -> None:
             raise Refused(f"it installs a command named {command[:60]!a}")
         if value.partition(":")[0].partition(".")[0].strip() != package:
             raise Refused(f"its command {command[:60]!a} runs code outside its package {package}")
+        if not _CODE.fullmatch(value.replace(" ", "")):
+            raise Refused(f"its command {command[:60]!a} names {value[:80]!a}, which is no function")
 
 
 def own_files(
@@ -90,16 +97,22 @@ def own_files(
         Refused: a start-up file, a path that climbs, or a file outside its package.
     """
     commands = set(commands)
+    own = {package, *_libraries(package, folder)}
     mine: list[str] = []
     for path in record:
         parts = path.split("/")
-        if (parts[0] == package and _plain(parts) and len(parts) > 1) or (
-            parts[0].endswith(".libs") and _plain(parts) and len(parts) > 1
-        ):
+        top = f"{fold(parts[0][:-5])}.libs" if parts[0].endswith(".libs") else parts[0]
+        if top in own and _plain(parts) and len(parts) > 1:
             mine.append(path)
         elif not (parts[0] == folder and _plain(parts)) and not _is_command(parts, commands):
             _judge_stranger(path, parts, package, loaders=loaders)
     return tuple(sorted(mine))
+
+
+def _libraries(package: str, folder: str) -> Iterator[str]:
+    """Yield the folders that build tools put libraries into, which they name after the distribution; folded."""
+    distribution = folder.removesuffix(".dist-info").rpartition("-")[0]
+    yield from (f"{fold(name)}.libs" for name in (package, distribution))
 
 
 def _plain(parts: list[str]) -> bool:

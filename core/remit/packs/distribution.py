@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from remit.packs.folding import fold
+
 GROUP = "remit.packs"
 """Entry-point group of packs."""
 
@@ -79,7 +81,7 @@ def parse_entry_points(text: str) -> dict[str, dict[str, str]]:
         if not line or line[0] in "#;":
             continue
         if line[0] == "[" and line[-1] == "]":
-            current = groups.setdefault(line[1:-1].strip(), {})
+            current = groups.setdefault(line.strip("[]").strip(), {})  # as importlib.metadata does
             continue
         name, equals, value = line.partition("=")
         if current is None or not equals or name.strip() in current:
@@ -161,6 +163,26 @@ def editable_source(folder: Path) -> Path | None:
     if url.scheme != "file" or url.netloc not in ("", "localhost") or not path.isprintable():
         raise Refused("its direct_url.json names no folder of this machine", "reinstall it: pip install -e DIR")
     return Path(path)
+
+
+def wheel_of(folder: Path, distribution: str, version: str) -> dict[str, str]:
+    """Return the wheel that a distribution was installed from, file name to `sha256:...`, where pip wrote that down.
+
+    It does so for a wheel that was given as a file or an address, not for one that an index was asked for.
+    """
+    import json
+    import re
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        facts = json.loads(_read(f"{folder}/direct_url.json", _HEAD) or b"{}")
+        name = unquote(urlsplit(facts["url"]).path).rpartition("/")[2]
+        found = facts["archive_info"]["hashes"]["sha256"]
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, Refused):
+        return {}
+    own = fold(name.partition("-")[0]) == fold(distribution) and name.split("-")[1:2] == [version]
+    sound = re.fullmatch(r"[A-Za-z0-9_.+!-]{1,250}\.whl", name) and re.fullmatch(r"[0-9a-f]{64}", str(found))
+    return {name: f"sha256:{found}"} if own and sound else {}
 
 
 def _text(data: bytes, name: str) -> str:

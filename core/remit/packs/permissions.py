@@ -208,7 +208,13 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
             flat[key] = value
     for key in flat:
         if key not in FIELDS and key not in ("shm", "limits"):
-            raise PolicyError(f"{key!r} is no permission; there are {', '.join(FIELDS)}, shm and limits")
+            from difflib import get_close_matches
+
+            near = get_close_matches(key, (*FIELDS, "shm", "limits"), n=1)
+            raise PolicyError(
+                f"{key!r} is no permission; there are {', '.join(FIELDS)}, shm and limits",
+                remedy=f"write {near[0]}" if near else "remit packs info PACK shows what a pack asks for",
+            )
     return flat
 
 

@@ -30,10 +30,17 @@ class Site:
 
     def hides(self, package: str) -> bool:
         """Whether an import of `package` would be served from this folder."""
-        return any(
-            entry.endswith(_MODULES) or os.path.isfile(f"{self.path}/{entry}/__init__.py")
-            for entry in self.modules.get(package, ())
-        )
+        return bool(self.provides(package))
+
+    def provides(self, package: str) -> str:
+        """Return the file of this folder that an import of `package` would load, empty when there is none."""
+        for entry in self.modules.get(package, ()):
+            path = f"{self.path}/{entry}"
+            if entry.endswith(_MODULES):
+                return path
+            if os.path.isfile(f"{path}/__init__.py"):
+                return f"{path}/__init__.py"
+        return ""
 
 
 def read_sites(paths: Sequence[tuple[str, int]]) -> Iterator[Site]:

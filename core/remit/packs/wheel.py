@@ -52,6 +52,7 @@ def read_wheel(path: str | Path) -> WheelFacts:
     name, version, tags = _file_name(wheel)
     with Archive(wheel) as archive:
         folder = _dist_info(archive, wheel, name, version)
+        _check_format(archive, wheel, folder)
         headers = BytesHeaderParser().parsebytes(archive.read(f"{folder}/METADATA", _METADATA, cut=True))
         _same(wheel, headers, name, version)
         facts = WheelFacts(
@@ -65,7 +66,7 @@ def read_wheel(path: str | Path) -> WheelFacts:
             requires_python=_header(headers, "Requires-Python"),
             requires=tuple(" ".join(str(one).split()) for one in headers.get_all("Requires-Dist", [])),
             groups=_groups(archive, wheel, folder),
-            files=dict(_files(archive, wheel, folder)),
+            files=_one_each(wheel, dict(_files(archive, wheel, folder))),
             dist_info=folder,
         )
         return judged(facts, lambda name: archive.read(name, LARGEST))
@@ -134,6 +135,13 @@ def _dist_info(archive: Archive, wheel: Path, name: str, version: str) -> str:
     return folder
 
 
+def _check_format(archive: Archive, wheel: Path, folder: str) -> None:
+    """Refuse a wheel of a format that pip would not install, after everybody has agreed to it."""
+    said = BytesHeaderParser().parsebytes(archive.read(f"{folder}/WHEEL", _NAMES)).get("Wheel-Version", "")
+    if str(said).strip().partition(".")[0] != "1":
+        raise PackError(f"{wheel.name} is a wheel of version {str(said)[:20]!a}, and 1.0 is known here")
+
+
 def _same_version(one: str, other: str) -> bool:
     try:
         return Version(one.strip()) == Version(other)
@@ -178,6 +186,16 @@ def _files(archive: Archive, wheel: Path, folder: str) -> Iterator[tuple[str, Wh
     missing = sorted(set(recorded) - set(archive.sizes))
     if missing:
         raise PackError(f"{wheel.name}: its RECORD lists {missing[0][:120]!a}, which it does not hold")
+
+
+def _one_each(wheel: Path, files: dict[str, WheelFile]) -> dict[str, WheelFile]:
+    """Refuse two files at one place: what is looked at would be one of them, and what is installed the other."""
+    taken: dict[str, str] = {}
+    for file in files.values():
+        if file.target in taken:
+            raise PackError(f"{wheel.name}: {taken[file.target]!a} and {file.name!a} would be installed as one file")
+        taken[file.target] = file.name
+    return files
 
 
 def _record(archive: Archive, wheel: Path, folder: str) -> dict[str, bytes]:

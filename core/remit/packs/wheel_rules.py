@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +12,18 @@ from packaging.requirements import InvalidRequirement, Requirement
 from remit.errors import ManifestError
 from remit.packs.contents import entry_point, own_files
 from remit.packs.distribution import Refused
+from remit.packs.host_modules import strange_host_modules
 from remit.packs.installed import PackProblem
 from remit.packs.manifest import AUTHORS_TURN, Manifest, parse_manifest
 from remit.packs.wheel_facts import WheelFacts
 
 _STARTUP = ("sitecustomize", "usercustomize")
 _OURS = ("remit", "remit_sandbox")
+_METADATA = (".dist-info", ".egg-info", ".egg-link", ".egg")
+_COMMAND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}", re.ASCII)
 _COMPILED = (".so", ".pyd", ".dylib", ".dll")
 _PROGRAMS = ("python", "pip", "remit")
+_THEIR_OWN = ("pip", "remit")
 _REMEDY = "do not install it"
 
 
@@ -98,12 +102,27 @@ def _strangers(facts: WheelFacts) -> Iterator[str]:
         runs = "/" not in target and top.endswith((".pth", ".start"))
         if runs or top.partition(".")[0] in _STARTUP:
             yield f"it installs the start-up file {top[:80]!a}, which every Python would run"
+    yield from _other_distributions(facts, targets)
     tops = {target.partition("/")[0].partition(".")[0] for target in targets}
+    within = {".".join(target.split("/")[:2]).removesuffix(".py") for target in targets}
+    for module in strange_host_modules(facts.distribution, tops | within):
+        yield f"it brings the module {module}, which is not its own, and Remit itself would import it"
     if facts.distribution.lower() != "remit":
         yield from (f"it would replace files of Remit itself ({top})" for top in _OURS if top in tops)
     for command in sorted(_commands(facts)):
-        if command.rstrip("w0123456789.-").lower() in _PROGRAMS and facts.distribution.lower() not in _PROGRAMS:
+        if not _COMMAND.fullmatch(command):
+            yield f"it installs a command named {command[:60]!a}, which is no name of a file"
+        elif command.rstrip("w0123456789.-").lower() in _PROGRAMS and facts.distribution.lower() not in _THEIR_OWN:
             yield f"it installs a command named {command[:60]!a}"
+
+
+def _other_distributions(facts: WheelFacts, targets: Iterable[str]) -> Iterator[str]:
+    """Yield metadata that a wheel brings beside its own: of another distribution, or what only pip writes."""
+    tops = {target.partition("/")[0] for target in targets}
+    for top in sorted(top for top in tops if top.lower().endswith(_METADATA) and top != facts.dist_info):
+        yield f"it brings {top[:80]!a}, as if another distribution were installed"
+    if f"{facts.dist_info}/direct_url.json" in facts.files:
+        yield "it brings a direct_url.json, in which pip writes where something was installed from"
 
 
 def _in_site(target: str) -> str:
