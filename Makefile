@@ -20,7 +20,7 @@ demo: setup
 	$(BIN)/python -m examples.demo
 
 test: dev
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: dev
 	$(BIN)/ruff check .

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("remit", deadline=None)
+from tests.lending import lending
+
+# No test depends on how fast the machine is. A test that suppresses another check has to repeat this one.
+settings.register_profile("remit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("remit")
 
 
@@ -30,6 +34,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     missing = _missing_confinement() if marked else ()
     for item in marked if missing else ():
         item.add_marker(pytest.mark.skip(reason="this machine cannot confine: " + "; ".join(missing)))
+
+
+OF_THEIR_OWN = ("tests.escape.", "tests.test_break_cells", "tests.test_embedding", "tests.test_sandbox_")
+"""Modules whose sandboxes each start and end a supervisor; those of all others are lent one."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def supervisors(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start no supervisor where another sandbox of this process has left one that would do."""
+    with nullcontext() if request.module.__name__.startswith(OF_THEIR_OWN) else lending():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -391,7 +391,7 @@ def test_codes_are_documented_and_only_those_are_used() -> None:
 def test_the_command_prints_findings_and_exits_with_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clean, _ = new_pack("tide", tmp_path)
     assert run(["packs", "check", str(clean)]) == 0
-    assert capsys.readouterr().out == "tide: 1 skills, 1 examples run, 0 errors, 0 warnings\n"
+    assert capsys.readouterr().out == "tide: 1 skill, 1 example run, 0 errors, 0 warnings\n"
     manifest = clean / "src/remit_tide/pack.toml"
     manifest.write_text(manifest.read_text().replace('summary = "Counts the words of a text"', 'summary = ""'))
     assert run(["packs", "check", str(clean), "--no-examples"]) == 0

@@ -70,5 +70,5 @@ def test_from_an_empty_folder_to_a_call_in_another_environment(tmp_path: Path) -
 def test_the_example_of_a_test_runs(tmp_path: Path) -> None:
     programs = [body for language, body in FENCE.findall(PAGE.read_text(encoding="utf-8")) if language == "python"]
     for program in programs:
-        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=90)
         assert done.returncode == 0, done.stderr

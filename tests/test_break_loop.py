@@ -19,7 +19,7 @@ from remit.loop.recall import Recall
 from remit.loop.summaries import labels_of
 from remit.memory.fact import Fact
 from remit.memory.message import opening
-from remit.models.assemble import Assembler
+from remit.models.assemble import MOST_CALLS, Assembler
 from remit.models.openai import OpenAIModel
 from remit.models.protocol import Message, ModelReply, ModelRequest, ToolCall
 from remit.models.recording import RecordingModel
@@ -27,6 +27,7 @@ from remit.models.recording_file import read_recording
 from remit.models.scripted import ScriptedModel, ask
 from remit.models.stream import EventLines
 from remit.pipeline.redact import Redactor
+from remit.skills import Skill
 from remit.state.grants import grant, grants_of
 from remit.state.store import State
 from remit_sandbox import CellSpec, Rights
@@ -327,7 +328,7 @@ def frames(count: int, arguments: str, *indexes: int | None) -> Iterator[dict[st
     ("parts", "calls"),
     [
         (frames(60_000, "0123456789" * 4, 0), 1),
-        (frames(20_000, "{}"), 256),
+        (frames(20_000, "{}"), MOST_CALLS),
         (frames(20_000, "[1,", None), 1),
     ],
     ids=["one long call", "many calls", "no index"],
@@ -339,7 +340,7 @@ def test_calls_in_many_parts_are_put_together_in_a_moment(parts: Iterator[dict[s
     for part in parts:
         assembler.chunk(part)
     reply = assembler.reply(sent=b"", received=b"")
-    assert len(reply.calls) == calls and bool(reply.notes) is (calls == 256)
+    assert len(reply.calls) == calls and bool(reply.notes) is (calls == MOST_CALLS)
     assert time.process_time() - began < 3
 
 
@@ -413,7 +414,7 @@ def test_the_command_line_goes_on_with_a_session_in_the_name_of_whose_it_is(
     with serve(plays) as server:
         at = ("--model", "m", "--base-url", server.base_url)
         assert "Done." in remembers.remit("sessions", "resume", "first", *at).out
-        assert "1 sessions went on" in remembers.remit("sessions", "work", *at).out
+        assert "1 session went on" in remembers.remit("sessions", "work", *at).out
     with State(deployment.state_folder) as state:
         for session in ("first", "second"):
             made_ = list(state.records(session=session, event="call.finished", skill="memory.list"))
@@ -423,7 +424,8 @@ def test_the_command_line_goes_on_with_a_session_in_the_name_of_whose_it_is(
 def test_a_grant_under_an_id_of_which_no_session_came_is_nobody_elses(tmp_path: Path) -> None:
     with State(tmp_path) as state:
         state.who = "ada"
-        grant(state, "work", ["files.write_file"], how="chosen")  # killed here, before the session was saved
+        writing = Skill(pack="files", name="write_file", description="", schema={}, effect="write")
+        grant(state, "work", [writing], how="chosen")  # killed here, before the session was saved
         for who, granted in (("bob", None), ("ada", {"files.write_file"}), ("", {"files.write_file"})):
             state.who = who
             assert grants_of(state, "work").granted == granted

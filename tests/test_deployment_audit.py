@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from remit.cli.audit_text import enforcers, unheld
 from remit.deployment.audit import AuditRow, audit_rows
 from remit.deployment.deployment import Deployment
 from remit.deployment.enable import enable
@@ -51,6 +52,14 @@ def own(tmp_path: Path) -> Iterator[Deployment]:
 
 def row(deployment: Deployment, skill: str) -> AuditRow:
     return {row.skill: row for row in audit_rows(deployment, enforcement=HELD)}[skill]
+
+
+def test_what_a_skill_never_asked_for_is_not_said_to_be_loose(deployment: Deployment) -> None:
+    shm = Enforced(right="shared memory of its own", by="not enforced", detail="")
+    (one, *_) = audit_rows(deployment, enforcement=(*HELD, shm))
+    assert (enforcers(one), unheld(one)) == (["kernel"], [])
+    asks = replace(one, right={**one.right, "shm": ("true",)})
+    assert enforcers(asks) == ["NOT ENFORCED:", "shared memory of its own"] and unheld(asks)
 
 
 def test_every_skill_has_a_row(deployment: Deployment) -> None:

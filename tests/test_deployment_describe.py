@@ -28,7 +28,7 @@ def test_a_deployment_describes_skills_in_its_own_words(
         trust(folder)
         with Agent(folder, model=ScriptedModel([])) as agent:
             assert agent.deployment is not None
-            shown.update({tool.name: tool for tool in agent.shown().tools})
+            shown.update({tool.name: tool for tool in agent.preview().request.tools})
             return [problem.reason for problem in agent.deployment.problems]
 
     shown = {}

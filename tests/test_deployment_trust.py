@@ -66,7 +66,8 @@ def test_a_machine_accepts_with_the_digest(folder: Path, monkeypatch: pytest.Mon
     digest = trust_digest(folder)
     assert digest.startswith("sha256:")
     monkeypatch.setenv("REMIT_TRUST", "sha256:" + "0" * 64)
-    assert not opens(folder)
+    with pytest.raises(NotTrusted, match=f"REMIT_TRUST accepts other files .*0{{64}}.* these have {digest}"):
+        Deployment.open(folder)
     monkeypatch.setenv("REMIT_TRUST", digest)
     assert opens(folder)
     (folder / "remit.lock").write_text("")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -17,7 +20,6 @@ from remit.extensions import standing
 from remit.extensions.installed import ExtensionInventory, find_extensions
 from remit_sandbox.signoff import SignoffDecision, SignoffRequest
 from tests import command
-from tests.command import deployment
 from tests.extension_parts import write_extension
 from tests.in_process import remit
 
@@ -110,13 +112,14 @@ PRINTED = (
 
 def test_python_examples_of_the_page_on_agents_run(tmp_path: Path) -> None:
     programs = blocks(ROOT / "docs/agents.md", "python")
-    folder = deployment(tmp_path, "calc", "files")
+    folder = tmp_path / "deployment"
+    folder.mkdir()
+    remit("init", "--yes", "--enforcement", "available", "--packs", "calc,files", folder=folder)
     for program, printed in zip(programs, PRINTED, strict=True):
-        done = subprocess.run(
-            [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=60, env=os.environ
-        )
-        assert done.returncode == 0, done.stderr
-        assert printed in done.stdout, done.stdout
+        (tmp_path / "program.py").write_text(program, encoding="utf-8")
+        with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as out:
+            runpy.run_path(str(tmp_path / "program.py"), run_name="__main__")
+        assert printed in out.getvalue(), out.getvalue()
     assert (folder / "workspace" / "a.txt").read_text() == "x"
 
 

@@ -46,7 +46,7 @@ import os
 import urllib.request
 
 def get(host: str) -> str:
-    with urllib.request.urlopen(f"http://{host}/hello", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://{host}/hello", timeout=20) as answer:
         return answer.read().decode()
 
 def token(ctx) -> int:

@@ -84,7 +84,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def forged(sandbox: Sandbox, spec: CellSpec, attack: str) -> Reply:
     with sandbox.borrow(spec, "s") as cell:
-        reply = cell.request("call", body("frames", attack=attack), timeout=10)
+        reply = cell.request("call", body("frames", attack=attack), timeout=30)
         assert cell.broken or reply.kind == "result"
         return reply
 
@@ -144,14 +144,16 @@ import gc, os, threading, time
 from remit_sandbox.inside.channel import Channel
 channel = next(one for one in gc.get_objects() if isinstance(one, Channel))
 def later():
-    time.sleep(0.2)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
     os.write(channel._fd, b"\\0\\0\\0\\x01\\x80")
 threading.Thread(target=later).start()
 """
     with sandbox.borrow(spec_of(pack), "early") as cell:
         assert value(run(cell, code)) == "None"
         first = cell.pid
-    time.sleep(0.5)
+    Path(cell.tmp, "go").touch()
+    assert eventually(lambda: not cell.usable)
     with sandbox.borrow(spec_of(pack), "early") as cell:
         assert cell.pid != first
         assert value(call(cell, "echo", text="x")) == "x"
