@@ -37,3 +37,14 @@ def test_what_was_never_accepted_is_for_trust(tmp_path: Path) -> None:
     (here.folder / "remit.toml").write_text("policy = 1\n")
     told = here.remit("apply", expect=1)
     assert "never accepted" in told.err and "remit trust" in told.err
+
+
+def test_a_lock_that_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
+    made = Here(place=tmp_path).make("calc")
+    lock = made.folder / "remit.lock"
+    lock.rename(tmp_path / "kept")
+    told = made.remit("audit", expect=5).err
+    assert "remit.lock is gone" in told and "from version control" in told
+    assert "remit.lock is gone" in made.remit("apply", expect=None).err
+    (tmp_path / "kept").rename(lock)
+    assert "gone" not in made.remit("audit").err

@@ -176,8 +176,10 @@ def test_what_was_switched_off_is_named_with_what_restores_it(here: Here) -> Non
     why = ("audit", "--why", "files.read_file", "fs.read", "docs/a.txt")
     for name, told in ((("files",), "kill files --restore"), ((), "kill --restore")):
         here.remit("kill", *name)
-        assert here.remit(*why, "--json", expect=1).json["remedy"] == f"remit {told}"
-        here.remit("kill", "--restore")
+        try:
+            assert here.remit(*why, "--json", expect=1).json["remedy"] == f"remit {told}"
+        finally:
+            here.remit("kill", "--restore")
 
 
 def test_ci_can_fail_on_each_kind(here: Here) -> None:

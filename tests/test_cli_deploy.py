@@ -11,7 +11,7 @@ import pytest
 from tests.command import remit
 from tests.dist_info import write_pack
 from tests.in_process import Here
-from tests.wheel_parts import MANIFEST, write_wheel
+from tests.wheel_parts import MANIFEST, METADATA, write_wheel
 
 PACK = """\
 manifest = 1
@@ -42,7 +42,8 @@ def here(tmp_path: Path) -> Here:
 
 
 def test_a_wheel_is_read_before_it_is_installed(here: Here) -> None:
-    wheel = write_wheel(here.place / "wheels")
+    needs = METADATA.format(version="1.4").replace("\n\n", "\nRequires-Dist: pytest; extra == 'test'\n\n")
+    wheel = write_wheel(here.place / "wheels", files={"{info}/METADATA": needs})
     told = here.remit("packs", "inspect", str(wheel))
     for line in (
         "tide 1.4 (tide_pack-1.4-py3-none-any.whl): Tides",
@@ -50,7 +51,8 @@ def test_a_wheel_is_read_before_it_is_installed(here: Here) -> None:
         "skill tide.run:",
         "it declares read, which cannot be verified",
         "uses net; at most 30 s",
-        "depends on: packaging>=20",
+        "depends on: packaging>=20\n",
+        "only with an extra, which is never installed unasked: pytest; extra == 'test'",
         "would install 6 files: tide_pack-1.4.dist-info/METADATA",
     ):
         assert line in told.out

@@ -285,7 +285,7 @@ def test_what_is_not_understood_leads_to_the_help_of_the_action(
 ) -> None:
     for line, help_ in (
         ("extensions disable x --no", "remit extensions disable"),
-        ("serve token list --no", "remit serve token list"),
+        ("serve token list --zz", "remit serve token list"),
         ("trust --no", "remit trust"),
         ("--no", "remit"),
     ):

@@ -81,3 +81,16 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     with contextlib.redirect_stdout(out):
         runpy.run_path(str(example))
     assert out.getvalue() == "['local__note']\n"
+
+
+def test_a_person_is_told_that_the_session_lacks_what_the_model_wants(here: Here) -> None:
+    nothing = ("remit__enable_skills", {"skills": []})
+    with serve([calls(nothing), calls(SAVE), text("I cannot."), calls(nothing), text("So be it.")]) as server:
+        ran = here.remit("run", "Save hi in a.txt.", "--session", "s10", *speaking(server))
+        assert "note: the model called files.write_file" in ran.err and 'session_grants = "proposed"' in ran.err
+        assert "next: ask again with --grant files.write_file --session s10" in ran.err
+        ran = here.remit("run", "Save hi in a.txt.", "--session", "s11", *speaking(server))
+        assert "note: the model proposed no skill that changes things" in ran.err
+    with serve([text("Done.")]) as server:
+        ran = here.remit("run", "Save", "--session", "s10", "--grant", "files.write_file", *speaking(server))
+        assert "note: the model" not in ran.err

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from remit.cli import screen
 from remit.cli.main import COMMANDS
 from tests.command import remit
+from tests.in_process import remit as in_process
 
 ACTIONS = [
     *([command] for command in COMMANDS),
@@ -103,3 +107,16 @@ def test_the_environment_of_the_command_is_its_own(tmp_path: Path) -> None:
     entry = Path(sys.executable).with_name("remit")
     done = subprocess.run([entry, "packs", "list"], cwd=tmp_path, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["apply", "audit", "eval", "serve", "call", "packs add", "signoff edit"])
+def test_on_a_terminal_help_fits_and_commands_can_still_be_copied(command: str, tmp_path: Path) -> None:
+    whole = in_process(*command.split(), "--help", folder=tmp_path).out
+    with mock.patch.object(screen, "columns", lambda _: 80):
+        shown = in_process(*command.split(), "--help", folder=tmp_path).out
+    assert len(max(shown.splitlines(), key=len)) <= 80
+    joined = re.sub(r" \\\n +", " ", shown)
+    examples = [line for line in whole.splitlines() if line.startswith(f"  remit {command.split()[0]}")]
+    assert examples and set(examples) <= {re.sub(r"(?<=\S) {2,}", " ", one) for one in joined.splitlines()} | set(
+        joined.splitlines()
+    )

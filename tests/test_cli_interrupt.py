@@ -70,6 +70,32 @@ def test_while_the_model_thinks(place: Home) -> None:
     assert goes_on(place, "think-1")[:2] == ["system", "user"]
 
 
+def test_sigterm_saves_the_session_as_ctrl_c_does(place: Home) -> None:
+    with serve([text("Never.", delay=30)]) as server:
+        arguments = ("run", "Hello", "--model", "m", "--base-url", server.base_url, "--session", "term-1")
+        with started(place, *arguments) as process:
+            wait_until(lambda: server.requests, "the request")
+            told = interrupted(process, signal.SIGTERM)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "session term-1 is saved; --session term-1 goes on with it" in told
+    assert told.endswith("ended by SIGTERM\n") and "Traceback" not in told
+    assert goes_on(place, "term-1")[:2] == ["system", "user"]
+
+
+def test_a_session_whose_process_is_gone_is_listed_as_interrupted(place: Home) -> None:
+    with serve([text("Never.", delay=30)]) as server:
+        arguments = ("run", "Hello", "--model", "m", "--base-url", server.base_url, "--session", "gone-1")
+        with started(place, *arguments) as process:
+            wait_until(lambda: server.requests, "the request")
+            live = place.remit("sessions", "list", "--status", "running")
+            interrupted(process, signal.SIGKILL)
+    dead = place.remit("sessions", "list", "--status", "running")
+    assert "gone-1" in live.out and "interrupted" not in live.out
+    assert "interrupted" in dead.out and "sessions resume" in dead.err
+    told = place.remit("sessions", "list", "--json").json
+    assert {one["session"]: one["interrupted"] for one in told}["gone-1"] is True
+
+
 @pytest.mark.parametrize("seconds", [0, 1])
 def test_while_a_call_runs_in_a_cell(place: Home, seconds: int) -> None:
     session = f"call-{seconds}"

@@ -36,10 +36,15 @@ def test_list_without_a_deployment_says_so(tmp_path: Path) -> None:
     assert {pack["enabled"] for pack in made.remit("packs", "list", "--json").json["packs"]} == {None}
 
 
-def test_a_broken_deployment_does_not_stop_the_list(tmp_path: Path) -> None:
+def test_a_broken_deployment_does_not_stop_the_list_and_is_said_to_be_broken(tmp_path: Path) -> None:
     made = bare(tmp_path, "good")
-    (made.folder / "remit.toml").write_text("policy = [[[")
-    assert "good" in made.remit("packs", "list").out
+    (made.folder / "remit.toml").write_text("policy = 1\nx = [")
+    ran = made.remit("packs", "list", expect=1)
+    assert "good" in ran.out and "remit.toml:2: not valid TOML" in ran.err
+    assert "There is no deployment" not in ran.err
+    assert "not valid TOML" in made.remit("packs", "list", "--json", expect=1).json["error"]
+    ran = made.remit("init", "--yes", expect=1)
+    assert "already, and it cannot be used" in ran.err and "remove it" not in ran.err
 
 
 def test_list_runs_no_code_of_a_pack(tmp_path: Path) -> None:

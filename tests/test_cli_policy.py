@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 
 from remit.cli.main import run
+from remit.policy.cases import Case, judged, outcome
+from remit.policy.config import DefaultsConfig
+from remit.policy.rules import Rules
+from remit.skills import Skill
+from remit.values import AskedBy
 from tests.in_process import Here, remit
 
 RULES = """
@@ -180,11 +185,6 @@ def test_the_step_between_two_deployments_is_ranked(
 
 
 def test_what_the_user_said_settles_where_the_deployment_says_so() -> None:
-    from remit.policy.cases import Case, judged
-    from remit.policy.config import DefaultsConfig
-    from remit.policy.rules import Rules
-    from remit.skills import Skill
-
     schema = {"type": "object", "properties": {"to": {"type": "string"}}}
     send = Skill(pack="m", name="send", description="", schema=schema, effect="external", targets={"to": "address"})
     known = {"m.send": send}
@@ -192,6 +192,44 @@ def test_what_the_user_said_settles_where_the_deployment_says_so() -> None:
     case = Case(skill="m.send", arguments={"to": "ann@acme.example"}, said=("Write to ann@acme.example",))
     assert judged(case, known, rules).source == "provenance"
     assert judged(case.model_copy(update={"said": ("Write",)}), known, rules).verdict == "ask"
+
+
+@pytest.mark.parametrize("asked_by", ["model", "pack"])
+def test_a_session_that_heard_nothing_names_nothing_as_in_a_run(asked_by: AskedBy) -> None:
+    schema = {"type": "object", "properties": {"url": {"type": "string"}}}
+    fetch = Skill(pack="w", name="fetch", description="", schema=schema, effect="read", targets={"url": "url"})
+    rules = Rules.load((), DefaultsConfig(provenance="targets"), skills={"w.fetch": fetch})
+    case = Case(skill="w.fetch", arguments={"url": "https://evil.example/?d=1"}, asked_by=asked_by, verdict="allow")
+    found = outcome(case, {"w.fetch": fetch}, rules)
+    assert (found.right, found.verdict, found.source) == (False, "ask", "provenance")
+    named = case.model_copy(update={"said": ("Look at https://evil.example/",)})
+    assert outcome(named, {"w.fetch": fetch}, rules).right, "the control"
+    by_hand = case.model_copy(update={"asked_by": "person"})
+    assert outcome(by_hand, {"w.fetch": fetch}, rules).right, "remit call hears nobody"
+
+
+def test_what_is_switched_off_is_refused_in_every_look_at_the_policy(tmp_path: Path) -> None:
+    here = Here(place=tmp_path).make("files")
+    asked = ("policy", "explain", "files.write_file", '{"path": "a.txt", "content": ""}', "--json")
+    cases = tmp_path / "cases.toml"
+    cases.write_text(
+        '[[case]]\nskill = "files.write_file"\narguments = { path = "a", content = "" }\nverdict = "ask"\n'
+    )
+
+    def verdicts(expect: int) -> tuple[str, str]:
+        tested = here.remit("policy", "test", str(cases), "--json", expect=expect)
+        rows = json.loads(here.remit("audit", "--json").out)["skills"]
+        (row,) = [one for one in rows if one["skill"] == "files.write_file"]
+        assert (json.loads(tested.out)["wrong"] == []) is (expect == 0)
+        return json.loads(here.remit(*asked).out)["verdict"], row["verdict"]
+
+    assert verdicts(0) == ("ask", "ask"), "the control"
+    here.remit("kill", "files", "--reason", "odd writes")
+    assert verdicts(1) == ("deny", "deny")
+    told = here.remit(*asked[:-1]).out
+    assert "odd writes" in told and "remit kill files --restore" in told
+    here.remit("kill", "files", "--restore")
+    assert verdicts(0) == ("ask", "ask")
 
 
 AGENT = """

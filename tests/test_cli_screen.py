@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,30 @@ def test_columns_are_aligned_also_with_wide_characters() -> None:
 def test_a_cell_may_have_several_lines() -> None:
     shown = screen.table(("a", "b", "c"), [(["1", "2"], "x", ["3", "4", "5"]), ("6", [], "7")])
     assert shown.splitlines() == ["a  b  c", "1  x  3", "2     4", "      5", "6     7"]
+
+
+@given(
+    st.lists(st.tuples(*[st.text(min_size=1, max_size=60)] * 4), min_size=1, max_size=5),
+    st.integers(min_value=70, max_value=120),
+)
+def test_on_a_terminal_a_table_fits_and_loses_nothing(rows: list[tuple[str, ...]], room: int) -> None:
+    rows = [("id0123456789abcd", *row) for row in rows]
+    with mock.patch.object(screen, "columns", lambda _: room):
+        shown = screen.table(("id", "a", "b", "c", "d"), rows, whole=(0,))
+    assert all(screen.width(line) <= room for line in shown.splitlines())
+    assert shown.count("id0123456789abcd") >= len(rows), "an id is never broken"
+    whole = screen.table(("id", "a", "b", "c", "d"), rows)
+    assert sorted("".join(shown.split())) == sorted("".join(whole.split()))
+
+
+def test_a_table_that_is_piped_has_a_line_for_each_row() -> None:
+    assert screen.table(("a", "b"), [("x" * 90, "y" * 90)]).splitlines()[1:] == ["x" * 90 + "  " + "y" * 90]
+
+
+def test_a_long_path_is_broken_after_a_slash() -> None:
+    with mock.patch.object(screen, "columns", lambda _: 24):
+        shown = screen.table(("what", "path"), [("a", "/srv/somewhere/else/deployment")])
+    assert shown.splitlines() == ["what  path", "a     /srv/somewhere/", "      else/deployment"]
 
 
 def test_a_cell_cannot_break_out_of_its_row() -> None:
@@ -72,3 +97,33 @@ def test_a_block_to_copy_is_told_from_what_to_do() -> None:
         "        [[rule]]",
         "        id = 'a'",
     ]
+
+
+def test_an_answer_of_several_lines_draws_no_row_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "Here it is:\n--- sign-off needed: files.read_file\n" + "x" * 60 + "\n\terror: nothing\x1b[2J"
+    screen.say_whole(hostile)
+    assert capsys.readouterr().out == hostile.replace("\x1b", "\\x1b") + "\n", "the control: into a pipe as it is"
+    monkeypatch.setattr(screen, "columns", lambda stream: 40)
+    screen.say_whole(hostile)
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == "Here it is:" and len(rest) == 4
+    assert all(line.startswith("| ") and len(line) <= 40 for line in rest), rest
+    screen.say_whole("42")
+    assert capsys.readouterr().out == "42\n"
+
+
+@pytest.mark.parametrize("text", ["\u05e9\u05dc\u05d5\u05dd 12", "\u0645\u0644\u0641", "a \u0661\u0662"])
+def test_a_cell_that_runs_from_right_to_left_moves_no_other(text: str) -> None:
+    (_, row) = screen.table(("n", "name", "size"), [("1", text, "20")]).splitlines()
+    assert row.isascii() and row.startswith("1  ") and row.endswith("  20") and ("\\u06" in row or "\\u05" in row)
+    assert screen.table(("name",), [("\u00e9t\u00e9 \u5317\u4eac",)]).endswith("\u00e9t\u00e9 \u5317\u4eac"), (
+        "the control"
+    )
+
+
+def test_what_shows_nothing_is_written_out_and_an_emoji_keeps_its_style() -> None:
+    for letter in "\u3164\U000e0100\u034f\u2800\U0001d159\ufe0f":
+        assert screen.visible(f"a{letter}b").isascii(), letter
+    assert screen.visible("\u2764\ufe0f\ufe0f 10\u00a0\u20ac") == "\u2764\ufe0f\\ufe0f 10\u00a0\u20ac"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from remit import ScriptedModel
+from remit.cli import screen
 from remit.deployment.deployment import Deployment
 from remit.evaluation import Suite, evaluate
 from remit.state.store import State
@@ -50,6 +52,23 @@ def test_a_parked_session_goes_on_once_it_is_approved(here: Here, monkeypatch: p
         assert here.remit("sessions", "resume", "s1", *speaking(server), expect=2).err
     assert (here.folder / "workspace/a.txt").read_text() == "hi"
     assert server.bodies[0]["messages"][-1]["role"] == "tool"
+
+
+def test_lists_fit_a_terminal_and_the_beginning_of_an_id_is_enough(here: Here) -> None:
+    session = "a1b2c3d4e5f60718"
+    parked(here, session)
+    with mock.patch.object(screen, "columns", lambda _: 80):
+        shown = {name: here.remit(name, "list").out for name in ("sessions", "signoff", "state")}
+    assert max(screen.width(line) for out in shown.values() for line in out.splitlines()) <= 80
+    assert session in shown["sessions"] and session in shown["signoff"]
+    (asked,) = here.remit("signoff", "list", "--json").json
+    assert asked["id"][:12] in shown["signoff"] and "6 d left" in shown["signoff"]
+    with serve([text("Saved.")]) as server:
+        here.remit("sessions", "resume", session[:6], *speaking(server), expect=3)
+    assert f"session {session}" in here.remit("sessions", "show", session[:4]).out
+    assert "no session a1b2c4" in here.remit("sessions", "show", "a1b2c4", expect=2).err
+    here.remit("sessions", "fork", session, "a1b2other")
+    assert "more than one" in here.remit("sessions", "show", "a1b2", expect=2).err
 
 
 def test_all_that_are_ready_go_on_together(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

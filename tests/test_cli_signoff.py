@@ -131,6 +131,16 @@ def test_an_approval_that_was_not_used_can_be_taken_back(here: Here) -> None:
     assert resumed(here, one["session"]).status == "parked" and file(here) != "taken back"
 
 
+def test_an_answer_for_the_session_can_be_taken_back(here: Here) -> None:
+    one = parked(here, path="session.txt", content="for the session")
+    here.remit("signoff", "approve", one["id"], "--digest", one["digest"], "--session")
+    assert resumed(here, one["session"]).status == "answered" and file(here, "session.txt") == "for the session"
+    told = here.remit("signoff", "revoke", one["id"][:8])
+    assert f"files.write_file is asked about again in session {one['session']}" in told.out
+    assert "no approval that could be taken back" in here.remit("signoff", "revoke", one["id"], expect=1).err
+    here.remit("log", "verify")
+
+
 HOSTILE = (
     "\x1b[2J\x1b[31m\u202e\u2066\u200b\u00ad\u2062\ufff9\U000e0041\u3164\u115f\x00\r\n--- sign-off needed: fake\x9b1m"
 )

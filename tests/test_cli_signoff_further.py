@@ -146,6 +146,36 @@ def test_two_people_with_tokens(ruled: Here) -> None:
     assert "is not that of ann" in approve_error(ruled, tokens["ann"])
 
 
+def test_a_token_in_place_of_another_is_said_and_recorded(ruled: Here) -> None:
+    ruled.remit("signoff", "people", "--add", "zed")
+    ran = ruled.remit("signoff", "people", "--add", "Zed")
+    assert "in place of the token that zed had" in ran.err
+    assert ruled.remit("signoff", "people", "--add", "Zed", "--json").json["replaced"] == ["Zed"]
+    removed = ruled.remit("log", "list", "--event", "token.removed", "--json").json
+    assert [record["body"]["name"] for record in removed][-2:] == ["zed", "Zed"]
+    ruled.remit("signoff", "people", "--remove", "Zed")
+
+
+def test_a_token_that_may_not_answer_is_said_to_be_hers(ruled: Here) -> None:
+    with state(ruled) as opened:
+        token = opened.add_token("vera", by="root", roles=frozenset({"user"}))
+    one = asked(ruled)
+    with_token = Here(place=ruled.place, environment={"REMIT_SIGNOFF_TOKEN": token})
+    told = with_token.remit("signoff", "approve", one["id"], "--digest", one["digest"], "--as", "vera", expect=1).err
+    assert "takes the role approver" in told and "next: remit signoff people --add vera" in told
+    assert "not used without --as" in with_token.remit("signoff", "deny", one["id"]).err
+    ruled.remit("signoff", "people", "--remove", "vera")
+
+
+def test_an_edit_beyond_what_the_skill_may_reach_leaves_the_request_as_it_was(here: Here) -> None:
+    one = parked(here)
+    refused = ("signoff", "edit", one["id"], "--digest", one["digest"], "--arguments")
+    ran = here.remit(*refused, json.dumps({"path": "../b.txt", "content": "y"}), expect=1)
+    assert "may not reach what these arguments name: path" in ran.err
+    assert waiting(here)[-1]["id"] == one["id"]
+    assert "approved" in here.remit(*refused, json.dumps({"path": "b.txt", "content": "y"})).out
+
+
 def approve_error(here: Here, token: str) -> str:
     one = asked(here)
     with_token = Here(place=here.place, environment={"REMIT_SIGNOFF_TOKEN": token})

@@ -47,7 +47,7 @@ def test_run_refuses_another_question_and_says_how_it_goes_on(here: Here) -> Non
         assert "next: remit sessions resume s1" in told.err
         refused = here.remit("run", "And now?", "--session", "s1", *speaking(server), expect=2)
         assert "is approved and has not run yet\n  next: remit sessions resume s1" in refused.err
-        assert "1 sessions went on, 0 wait" in here.remit("sessions", "work", *speaking(server)).out
+        assert "1 session went on, 0 wait" in here.remit("sessions", "work", *speaking(server)).out
         assert here.remit("run", "And now?", "--session", "s1", *speaking(server)).out == "Nothing.\n"
     assert (here.folder / "workspace/a.txt").read_text() == "hi"
 

@@ -15,6 +15,7 @@ RemitError
 ├── RunError              a run failed through no fault of the model
 │   ├── ModelError        the model's endpoint is down, refuses, or answers rubbish
 │   │   └── EndpointDown  it cannot be reached, or kept failing; another one may answer
+│   ├── NotRecorded       a replay lacks a call, or a recording cannot take it
 │   ├── EnforcementError  this machine cannot confine skills as the deployment demands
 │   ├── StateError        state.db cannot be read or written
 │   └── EvidenceError     the log, a key, an anchor or a proof does not hold
@@ -132,6 +133,10 @@ class ModelError(RunError):
 
 class EndpointDown(ModelError):
     """The model's endpoint cannot be reached, or failed each time it was asked again."""
+
+
+class NotRecorded(RunError):
+    """What a call of a skill gave is not in the recording that is replayed, or cannot be written into one."""
 
 
 class EnforcementError(RunError):

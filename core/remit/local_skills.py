@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from remit.argument_paths import schema_at
 from remit.errors import DeploymentError, UsageError
 from remit.skills import Skill
 from remit.values import EFFECTS, IMPACTS, Effect, Impact
@@ -78,7 +79,7 @@ def skill(function: Any = None, /, **options: Any) -> Any:
         timeout: seconds after which a call counts as failed; a thread that hangs is left behind.
         idempotent: it may be repeated.
         cache: seconds that a result may be used again (for idempotent reads).
-        targets: argument to kind (`address`, `path`, `url`): where the action lands.
+        targets: argument, or way into one (`files[].path`), to kind (`address`, `path`, `url`): where the action lands.
         examples: few-shot examples, `{"question": ..., "arguments": {...}}`.
         secret_arguments: arguments that are never written to a record.
         labels: labels of its results.
@@ -112,6 +113,12 @@ def local_skill(function: Callable[..., Any]) -> Skill:
     description = judge_description(name, describe_function(function))
     if description.refused:
         raise UsageError(f"the function {name} cannot be a skill: {description.refused}")
+    for way, _ in declared.targets:
+        if schema_at(description.schema, way) is None:
+            raise UsageError(
+                f"targets of {name} names {way!r}, which is no argument of it",
+                remedy=f"its arguments: {', '.join(description.schema.get('properties', ())) or 'none'}",
+            )
     return Skill(
         pack=LOCAL_PACK,
         name=name,

@@ -99,7 +99,7 @@ def open_state(folder: Path) -> StateFolder:
     path = private_folder(root / "deployments" / name)
     write_private(path / "folder.json", json.dumps(identity).encode())
     index = _index(root, identity)
-    if not _place_once(index, name.encode()) and find_state(folder) is None:
+    if not place_once(index, name.encode()) and find_state(folder) is None:
         write_private(index, name.encode())
     return find_state(folder) or StateFolder(id=name, path=path)
 
@@ -136,7 +136,7 @@ def person_key() -> bytes:
     path = private_folder(state_root()) / "key"
     try:
         if not path.exists():
-            _place_once(path, os.urandom(_KEY_BYTES))
+            place_once(path, os.urandom(_KEY_BYTES))
         key = read_plain(path, _LARGEST)
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
@@ -180,7 +180,7 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
         part.unlink(missing_ok=True)
 
 
-def _place_once(path: Path, data: bytes) -> bool:
+def place_once(path: Path, data: bytes) -> bool:
     """Put `data` at `path` unless another process was first; say whether this one was."""
     part = _beside(path)
     try:

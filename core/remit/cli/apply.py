@@ -60,6 +60,9 @@ def apply(options: argparse.Namespace) -> int:
 
 def show(found: Application) -> None:
     """Print every change, what widens first."""
+    if found.standing.lock_gone:
+        screen.warn("remit.lock is gone, so nothing tells what was locked; what is installed now would be locked anew")
+        screen.next_step("take remit.lock back from version control, if that is not what you want")
     if found.config.changes:
         screen.say(screen.styled("remit.toml and remit.lock, since they were accepted:", "bold"))
         show_changes(found.config)

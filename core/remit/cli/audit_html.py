@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from remit.cli.audit_text import agent_cells, enforcers, listed, moment
+from remit.cli.audit_text import agent_cells, enforcers, listed, moment, unheld
 from remit.cli.page import bare, codes, head, table, tag, text
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def _made(report: Report) -> str:
 
 
 def _figures(report: Report) -> Iterator[str]:
-    unheld = sum("not enforced" in row.enforcement.values() for row in report.rows if row.confined)
+    loose = sum(bool(unheld(row)) for row in report.rows if row.confined)
     figures = [
         (len(report.rows), "skills can be called"),
         (len(report.reach), "things can be reached"),
         (sum(bool(row.impact) for row in report.rows), "skills with an impact"),
         (len(report.unused), f"unused in {report.days:g} days"),
-        (unheld, "with rights not enforced here"),
+        (loose, "with rights not enforced here"),
         (len(report.problems), "left out"),
     ]
     yield '<ul class="figures">'

@@ -131,11 +131,16 @@ def enforcers(row: AuditRow) -> list[str]:
     """Return who enforces what matters to this skill, and what nobody does."""
     if not row.confined:
         return ["host,", "not confined"]
-    held = {right: by for right, by in row.enforcement.items() if matters(right, row.right)}
-    missing = sorted(right for right, by in held.items() if by == "not enforced")
+    missing = unheld(row)
     if missing:
         return ["NOT ENFORCED:", *missing]
-    return list(dict.fromkeys(held.values()))
+    return list(dict.fromkeys(by for right, by in row.enforcement.items() if matters(right, row.right)))
+
+
+def unheld(row: AuditRow) -> list[str]:
+    """Return what matters to this skill and nobody enforces on this machine."""
+    held = {right: by for right, by in row.enforcement.items() if matters(right, row.right)}
+    return sorted(right for right, by in held.items() if by == "not enforced")
 
 
 def matters(right: str, given: Mapping[str, tuple[str, ...]]) -> bool:
@@ -147,5 +152,7 @@ def matters(right: str, given: Mapping[str, tuple[str, ...]]) -> bool:
             return right in given
         case "disk":
             return "fs.write" in given
+        case "shared memory of its own":
+            return "shm" in given
         case _:
             return not (right.startswith("processes") and "exec" in given)

@@ -159,7 +159,7 @@ def show(result: Result, *, as_json: bool, session: str = "") -> None:
     if as_json:
         screen.say_json(plain(result) | ({"session": session} if result.status == "parked" else {}))
     elif result.status == "ok":
-        screen.say(screen.visible(result.text))
+        screen.say_whole(result.text)
     else:
         screen.warn(screen.hanging(result.text, start=f"{result.status}: ", stream=sys.stderr))
         screen.next_step(result.remedy)

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Unpack
 
 from remit.cli import screen
+from remit.cli.ending import terminated
 from remit.cli.faults import telling_faults
 from remit.cli.opening import typed
 from remit.cli.run import add_model, agent, show, tell_of_new_session
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "/help": "list these commands",
-    "/grant": "SKILL: the session has this skill from your next question on, and else only what reads",
+    "/grant": "SKILL: the session has this skill from your next question on",
     "/resume": "go on with what waited for a sign-off, once it is answered",
     "/withdraw": "your next question takes back what waits for a sign-off",
     "/session": "show the session's id",
@@ -80,7 +81,12 @@ def obey(command: str, session: str) -> bool:
         case "/session":
             screen.warn(session)
         case "/help":
-            screen.warn("\n".join(f"{name:<11}{line}" for name, line in COMMANDS.items()))
+            screen.warn(
+                "\n".join(
+                    screen.hanging(line, start=f"{name:<11}", indent=11, stream=sys.stderr)
+                    for name, line in COMMANDS.items()
+                )
+            )
         case _:
             screen.warn(f"there is no command {screen.visible(command)}; /help lists them, a space before it asks it")
     return True
@@ -88,12 +94,10 @@ def obey(command: str, session: str) -> bool:
 
 def chosen(speaker: Agent, names: list[str]) -> list[str]:
     """Return the skills that a person wants to have, none when one of them is unknown."""
-    from remit.loop.terms import terms_for
-
     try:
         if not names:
             raise UsageError("which skill?", remedy="/grant files.write_file")
-        terms_for(speaker.skills, grant=names)
+        speaker.terms(grant=names)
     except UsageError as error:
         screen.warn(screen.visible(error.message))
         screen.next_step(error.remedy)
@@ -121,6 +125,8 @@ def turn(speaker: Agent, question: str | None, session: str, **asked: Unpack[Ask
     except KeyboardInterrupt:
         steps.stop()
         screen.warn("stopped; the session is saved")
+        if terminated():
+            raise
 
 
 def ask() -> str | None:
@@ -131,7 +137,7 @@ def ask() -> str | None:
         except EOFError:
             return None
         except KeyboardInterrupt:
-            if not sys.stdin.isatty():
+            if not sys.stdin.isatty() or terminated():
                 raise
             screen.warn("\n(/quit or Ctrl-D ends the conversation)")
             continue

@@ -28,6 +28,7 @@ examples:
   remit eval suite.yaml --repeat 3 --jobs 4 --html report.html
   remit eval suite.yaml --record turns.jsonl --save baseline.json
   remit eval suite.yaml --replay turns.jsonl --baseline baseline.json
+  remit eval suite.yaml --record whole.jsonl --record-calls
   remit eval suite.yaml --list --tag maths
   remit eval --from-session 1f3a5b7c9d0e2f4a > case.yaml
 
@@ -63,7 +64,12 @@ def _configure_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-fast", action="store_true", help="begin nothing more after a failure")
     parser.add_argument("--record", metavar="FILE", help="keep what the model is asked and says, in a new file")
     parser.add_argument("--overwrite", action="store_true", help="--record may replace a recording that is there")
-    parser.add_argument("--replay", metavar="FILE", help="play a recording; no model is asked")
+    parser.add_argument("--record-calls", action="store_true", help="keep what skills give, too; not what is private")
+    parser.add_argument("--record-private", action="store_true", help="keep private results, too: read them first")
+    parser.add_argument(
+        "--replay", metavar="FILE", help="play a recording; no model is asked, and no skill runs if it holds calls"
+    )
+    parser.add_argument("--run-calls", action="store_true", help="let skills run in such a replay all the same")
     parser.add_argument(
         "--approve-listed", action="store_true", help="let calls run that a case lists under approve; never an impact"
     )
@@ -136,6 +142,9 @@ def _run(options: argparse.Namespace, deployment: Deployment) -> Report:
             tags=options.tag,
             record=options.record,
             replay=options.replay,
+            record_calls=options.record_calls,
+            record_private=options.record_private,
+            run_calls=options.run_calls,
             skip_missing=options.skip_missing,
             approve_listed=options.approve_listed,
             fail_fast=options.fail_fast,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from remit.cli import screen
+from remit.cli import extensions_add, screen
 from remit.cli.opening import (
     add_action,
     add_folder,
@@ -28,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
   remit extensions list
+  remit extensions add remit-vault --set address=https://vault.example:8200
   remit extensions enable vault --set address=https://vault.example:8200
   remit extensions disable vault
 
@@ -37,8 +37,8 @@ Extensions run in the host with all its rights. REMIT_EXTENSIONS=off switches al
     listing = add_action(
         actions, "list", "list extensions that are installed, and what they give", "remit extensions list --json"
     )
-    add_json(listing)
     add_no_extensions(listing)
+    extensions_add.configure(actions)
     enabling = add_action(
         actions,
         "enable",
@@ -62,6 +62,7 @@ remit extensions enable file_sink desk --required --yes
         action.add_argument("extensions", nargs="+", metavar="NAME")
     for action, run in ((listing, list_extensions), (enabling, enable), (disabling, disable)):
         add_folder(action)
+        add_json(action)
         action.set_defaults(action=run)
 
 
@@ -92,7 +93,7 @@ def list_extensions(options: argparse.Namespace) -> int:
     else:
         screen.say("No extension is installed. docs/extensions.md says how to write one.")
     warn_extension_problems(row.problem for row in rows if row.problem is not None)
-    _explain(view)
+    extensions_add.explain(view)
     return 0
 
 
@@ -106,19 +107,6 @@ def _view(options: argparse.Namespace) -> ExtensionView | None:
     if not os.path.isfile(os.path.join(options.folder, CONFIG_NAME)):
         return None
     return view_extensions(options.folder, off=options.no_extensions)
-
-
-def _explain(view: ExtensionView | None) -> None:
-    """Say why nothing was loaded, where nothing was."""
-    if view is None:
-        screen.warn("There is no deployment here, so nothing was loaded.")
-    elif view.error is not None:
-        screen.error(f"the deployment does not start: {view.error.message}", view.error.remedy)
-    elif view.loaded is None:
-        screen.warn("Nobody has accepted this deployment yet, so nothing was loaded.")
-        screen.next_step("read remit.toml, then run: remit trust")
-    elif view.loaded.off:
-        screen.warn("Extensions are off in this run, so nothing was loaded.")
 
 
 def _row(row: Listed) -> tuple[screen.Cell, ...]:
@@ -157,10 +145,15 @@ def enable(options: argparse.Namespace) -> int:
     """Show what would be enabled, ask, apply, and say what it gives; one after the other, up to one that fails."""
     if options.set and len(options.extensions) > 1:
         raise UsageError("--set is for one extension", remedy="enable those with settings one by one")
-    return next((code for name in options.extensions if (code := _enable(name, options))), 0)
+    told: list[dict[str, Any]] | None = [] if options.json else None
+    code = next((code for name in options.extensions if (code := _enable(name, options, told))), 0)
+    if told is not None:
+        screen.say_json({"extensions": told})
+    return code
 
 
-def _enable(name: str, options: argparse.Namespace) -> int:
+def _enable(name: str, options: argparse.Namespace, told: list[dict[str, Any]] | None) -> int:
+    """Enable one; `told` gets its facts instead of standard output."""
     from remit.cli.wishes import values
     from remit.deployment.extending import enable_extension
 
@@ -170,29 +163,15 @@ def _enable(name: str, options: argparse.Namespace) -> int:
         settings=values(options.set),
         required=True if options.required else None,
     )
-    _show(proposal)
-    if not agreed(f"Enable extension {proposal.extension}?", yes=options.yes):
+    if told is None:
+        _show(proposal)
+    if not agreed(f"Enable extension {proposal.extension}?", yes=options.yes, quiet=told is not None):
         screen.warn("nothing was changed")
+        if told is not None:
+            told.append({"extension": proposal.extension, "applied": False, "lines": list(proposal.lines)})
         return proposal.changes.exit_code
     proposal.apply()
-    return _tell_what_it_gives(options.folder, proposal.extension)
-
-
-def _tell_what_it_gives(folder: str, name: str) -> int:
-    """Load what was enabled, once; return 1 when that shows that it cannot be used."""
-    from remit.deployment.extending import view_extensions
-
-    view = view_extensions(folder)
-    if view.loaded is None or view.loaded.off:
-        screen.say(f"enabled {name}")
-        _explain(view)
-        return 0 if view.error is None else 1
-    with closing(view.loaded) as loaded:
-        gives = [f"{item.kind} {item.name}" for item in loaded.items if item.extension == name]
-        problems = [problem for problem in loaded.problems if problem.extension == name]
-    screen.say(f"enabled {name}: {', '.join(gives) or 'it gives nothing'}")
-    warn_extension_problems(problems)
-    return 1 if problems else 0
+    return extensions_add.tell_what_it_gives(options.folder, proposal.extension, told)
 
 
 def disable(options: argparse.Namespace) -> int:
@@ -202,7 +181,10 @@ def disable(options: argparse.Namespace) -> int:
     for name in options.extensions:
         proposal = disable_extension(options.folder, name)
         proposal.apply()
-        screen.say(f"disabled {proposal.extension}")
+        if not options.json:
+            screen.say(f"disabled {proposal.extension}")
+    if options.json:
+        screen.say_json({"extensions": [{"extension": name, "applied": True} for name in options.extensions]})
     return 0
 
 

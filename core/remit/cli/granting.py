@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from remit.cli import screen
-from remit.cli.opening import add_action, add_folder, agreed
+from remit.cli.opening import add_action, add_folder, add_json, agreed
 from remit.cli.waiting import waiting
 from remit.errors import UsageError
 
@@ -31,12 +31,13 @@ remit packs grant files --all fs.read
     )
     parser.add_argument("--yes", action="store_true", help="accept what is shown")
     add_folder(parser)
+    add_json(parser)
     parser.set_defaults(action=grant)
 
 
 def grant(options: argparse.Namespace) -> int:
     """Show what changes; what only narrows is done at once, everything else is asked."""
-    from remit.cli.proposals import show_proposal
+    from remit.cli.proposals import facts, show_proposal
     from remit.cli.wishes import grants_of
     from remit.deployment.choosing import regrant
 
@@ -45,10 +46,17 @@ def grant(options: argparse.Namespace) -> int:
         raise UsageError("grant needs a KEY=VALUE", remedy=f"remit packs grant {options.pack} 'fs.read=...'")
     with waiting(f"reading pack {options.pack}"):
         proposal = regrant(options.folder, options.pack, changes)
-    show_proposal(proposal)
-    if proposal.changes.needs_trust and not agreed(f"Grant this to {proposal.pack}?", yes=options.yes):
+    if not options.json:
+        show_proposal(proposal)
+    ask = f"Grant this to {proposal.pack}?"
+    done = not proposal.changes.needs_trust or agreed(ask, yes=options.yes, quiet=options.json)
+    if done:
+        proposal.apply()
+    if options.json:
+        screen.say_json(facts(proposal, applied=done))
+    if not done:
         screen.warn("nothing was changed")
         return proposal.changes.exit_code
-    proposal.apply()
-    screen.say(f"granted {proposal.pack}: " + ("nothing changed" if proposal.changes.rank == "same" else "done"))
+    if not options.json:
+        screen.say(f"granted {proposal.pack}: " + ("nothing changed" if proposal.changes.rank == "same" else "done"))
     return 0

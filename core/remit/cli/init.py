@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from remit.cli import screen
-from remit.cli.opening import add_folder, agreed, typed, warn_problems
+from remit.cli.opening import add_folder, add_json, agreed, typed, warn_problems
 
 if TYPE_CHECKING:
     from remit.deployment.config import ModelConfig
@@ -31,6 +31,7 @@ examples:
     parser.add_argument("--api-key", metavar="REF", help="where the key is kept: env:NAME, file:PATH or keyring:...")
     parser.add_argument("--enforcement", choices=["kernel", "available"], help="see `remit doctor`")
     add_folder(parser)
+    add_json(parser)
     parser.set_defaults(action=init)
 
 
@@ -38,7 +39,7 @@ def init(options: argparse.Namespace) -> int:
     """Ask what is missing, show what will be made, make it."""
     from remit.deployment.init import init as propose
 
-    asking = not options.yes and sys.stdin.isatty()
+    asking = not options.yes and not options.json and sys.stdin.isatty()
     workspace = options.workspace or (_ask("workspace", "workspace") if asking else "workspace")
     model = _model(options, asking=asking)
     packs = _installed(" ".join(options.packs)) if options.packs is not None else (_ask_packs() if asking else [])
@@ -47,14 +48,18 @@ def init(options: argparse.Namespace) -> int:
         workspace=workspace,
         model=model,
         packs=packs,
-        enforcement=options.enforcement or _enforcement(asking=asking),
+        enforcement=options.enforcement or _enforcement(asking=asking, quiet=options.json),
     )
-    for line in proposal.lines:
+    for line in () if options.json else proposal.lines:
         screen.say(screen.visible(line))
     if asking and not agreed("Make this?", yes=False):
         screen.warn("nothing was made")
         return 1
     started = proposal.apply()
+    if options.json:
+        problems = [vars(problem) for problem in started.problems]
+        screen.say_json({"made": str(started.path), "enabled": list(started.enabled), "problems": problems})
+        return 1 if started.problems else 0
     screen.say(f"made {started.path}")
     for name in started.enabled:
         screen.say(f"enabled {name}")
@@ -155,20 +160,24 @@ def _installed(packs: str) -> list[str]:
     return names
 
 
-def _enforcement(*, asking: bool) -> Enforcement:
-    """Return `kernel`; where the machine cannot confine, say so and let a person choose."""
+def _enforcement(*, asking: bool, quiet: bool) -> Enforcement:
+    """Return `kernel`; where the machine cannot confine, say so and let a person choose.
+
+    `quiet` leaves standard output to something else.
+    """
     from remit_sandbox.probe import probe
 
     missing = probe().missing
     if not missing:
         return "kernel"
-    screen.say("This machine cannot confine skills:")
+    say = screen.warn if quiet else screen.say
+    say("This machine cannot confine skills:")
     for reason in missing:
-        screen.say(f"  {reason}")
-    screen.say('enforcement = "available" runs them all the same, in processes of their own, without these limits.')
+        say(f"  {reason}")
+    say('enforcement = "available" runs them all the same, in processes of their own, without these limits.')
     if asking and agreed("Use it?", yes=False):
         return "available"
-    screen.say('Keeping enforcement = "kernel": skills of packs are refused here until you change it in remit.toml.')
+    say('Keeping enforcement = "kernel": skills of packs are refused here until you change it in remit.toml.')
     return "kernel"
 
 

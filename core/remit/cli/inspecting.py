@@ -71,10 +71,14 @@ def lines(subject: Subject) -> Iterator[str]:
         if subject.manifest.settings:
             yield "settings:"
             yield from (f"  {name} = {value!r}" for name, value in subject.manifest.settings.items())
-    if subject.requires:
-        yield f"depends on: {', '.join(subject.requires)}"
+    extras = [one for one in subject.requires if "extra" in one.partition(";")[2]]
+    always = [one for one in subject.requires if one not in extras]
+    if always:
+        yield f"depends on: {', '.join(always)}"
     elif subject.kind != "folder":
         yield "depends on nothing else"
+    if extras:
+        yield f"only with an extra, which is never installed unasked: {', '.join(extras)}"
     if subject.wheel is not None:
         yield f"would install {len(subject.wheel.files)} files: {', '.join(_files(subject))}"
 

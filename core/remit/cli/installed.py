@@ -20,6 +20,7 @@ from remit.deployment.glance import (
 
 if TYPE_CHECKING:
     from remit.deployment.config import PackConfig
+    from remit.errors import RemitError
     from remit.packs.installed import InstalledPack
     from remit.packs.listing import ListedPack, ListedProblem, Listing
     from remit.packs.manifest import Manifest
@@ -32,6 +33,7 @@ def list_installed(options: argparse.Namespace) -> int:
 
     found = listing(os.path.join(state_root_path(), "index"))
     enabled = enabled_packs(options.folder)
+    fault = _fault(options.folder) if enabled is None else None
     locked = locked_versions(options.folder)
     missing = _missing(found, enabled or {})
     broken = _broken(found, enabled or {}, options.folder)
@@ -43,8 +45,9 @@ def list_installed(options: argparse.Namespace) -> int:
             {**_facts(pack, enabled), "broken": pack.name in broken, "switched_off": list(_off(pack.name, off))}
             for pack in found.packs
         ]
-        screen.say_json({"packs": packs, "problems": [problem._asdict() for problem in problems]})
-        return 0
+        told_of = None if fault is None else fault.message
+        screen.say_json({"packs": packs, "problems": [problem._asdict() for problem in problems], "error": told_of})
+        return 0 if fault is None else 1
     rows = [
         (name, *rest, f"{here}{_switched(name, off) if (enabled or {}).get(name) else ''}")
         for name, *rest, here in (_row(pack, enabled, locked, broken=pack.name in broken) for pack in found.packs)
@@ -59,9 +62,26 @@ def list_installed(options: argparse.Namespace) -> int:
         screen.next_step(f"pack {problem.pack}: {problem.remedy}")
     if off:
         screen.warn("remit kill --list says what is switched off, by whom and why")
+    if fault is not None:
+        screen.error(f"what this deployment enables is not known: {fault.message}", fault.remedy)
+        return 1
     if enabled is None:
         screen.warn("There is no deployment here; make one with: remit init")
     return 0
+
+
+def _fault(folder: str) -> RemitError | None:
+    """Return what is wrong with a `remit.toml` from which nothing could be read; None where there is no such file."""
+    if not os.path.lexists(os.path.join(folder, "remit.toml")):
+        return None
+    from remit.deployment.files import read_files
+    from remit.errors import RemitError
+
+    try:
+        read_files(folder)
+    except RemitError as error:
+        return error
+    return None
 
 
 def _off(pack: str, off: Iterable[str]) -> Iterator[str]:

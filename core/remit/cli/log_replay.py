@@ -94,7 +94,8 @@ class _Page:
     def _turn(self, step: Mapping[str, Any]) -> None:
         tokens = ""
         if "input_tokens" in step or "output_tokens" in step:
-            tokens = f"  {step.get('input_tokens', '?')} + {step.get('output_tokens', '?')} tokens"
+            cached = f" ({step['cached_tokens']} cached)" if step.get("cached_tokens") else ""
+            tokens = f"  {step.get('input_tokens', '?')}{cached} + {step.get('output_tokens', '?')} tokens"
         took = f"  {step['duration']:.2f} s" if step.get("duration") is not None else ""
         self._head(step, f"turn {step.get('step', '?')} of {step.get('model', '?')}{took}{tokens}")
         self._told = str(step.get("text", ""))

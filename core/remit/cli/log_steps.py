@@ -20,6 +20,8 @@ TURN = (
     "duration",
     "input_tokens",
     "output_tokens",
+    "cached_tokens",
+    "cache_writes",
     "error",
     "failed",
 )

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from remit.cli import screen
+from remit.cli.help_text import Help
 from remit.errors import RemitError
 
 COMMANDS: Mapping[str, str] = {
@@ -82,17 +83,19 @@ def _run(arguments: Sequence[str]) -> int:
         prog="remit",
         description="Skill packs for language-model agents, each held to its permission.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(prog="remit", dest="command", metavar="command", parser_class=Parser)
+    if arguments and arguments[0] in ("-C", "--folder"):
+        parser.error(f"{arguments[0]} stands after the command: remit COMMAND -C DIR")
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name, line in COMMANDS.items():
         command = commands.add_parser(
             name,
             help=line,
             description=line.capitalize() + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
         )
         if name == chosen:
             import_module(f"remit.cli.{name}").configure(command)

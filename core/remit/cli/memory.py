@@ -290,7 +290,7 @@ def _told(options: argparse.Namespace, facts: list[str], notes: list[int]) -> No
     if options.json:
         screen.say_json({"forgotten": {"facts": facts, "notes": notes}})
     elif facts or notes:
-        screen.say(f"forgot {len(facts)} facts and {len(notes)} notes")
+        screen.say(f"forgot {screen.counted(len(facts), 'fact')} and {screen.counted(len(notes), 'note')}")
     else:
         screen.say("nothing to forget")
 

@@ -82,6 +82,8 @@ def described(
 def _described(
     name: str, one: ModelConfig | FallbackConfig, config: Config, folder: Path, asked: Asked, given: set[str]
 ) -> dict[str, Any]:
+    from dataclasses import asdict
+
     from remit.loop.chosen_model import price_of
     from remit.loop.manner import in_force
 
@@ -94,7 +96,7 @@ def _described(
         "timeout": one.timeout,
         "total_timeout": one.total_timeout,
         "breaker": config.model.breaker.model_dump(),
-        "price": None if price is None else {"input": price.input, "output": price.output, "from": source},
+        "price": None if price is None else {**asdict(price), "from": source},
         "behaviour": in_force(name, one),
     }
 
@@ -111,7 +113,9 @@ def _lines(models: list[dict[str, Any]]) -> Iterator[str]:
         yield f"  it is left alone for {breaker['seconds']:g} s"
         price = model["price"]
         if price is not None:
-            yield f"  a million tokens cost {price['input']:g} in, {price['output']:g} out ({price['from']})"
+            kept = (("cache_read", "read from the cache"), ("cache_write", "kept in it"))
+            cached = "".join(f", {price[key]:g} {what}" for key, what in kept if price[key] is not None)
+            yield f"  a million tokens cost {price['input']:g} in, {price['output']:g} out{cached} ({price['from']})"
         rows = [(row["key"], _shown(row["value"]), row["from"].partition(":")[0]) for row in model["behaviour"]]
         yield from screen.table(("what", "value", "from"), rows).splitlines()
         yield from sorted({row["from"] for row in model["behaviour"] if row["from"].startswith("table:")})

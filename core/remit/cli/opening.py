@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
+from remit.cli.help_text import Help
 from remit.cli.waiting import waiting
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def add_action(actions: Any, name: str, line: str, examples: str) -> argparse.Ar
         help=line,
         description=f"{line[0].upper()}{line[1:]}.",
         epilog=f"example{'s' if shown.count(chr(10)) > 1 else ''}:\n{shown}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     return parser
 
@@ -162,11 +163,11 @@ def approver() -> Approver | None:
     return TerminalApprover() if somebody and TerminalApprover.available() else None
 
 
-def agreed(question: str, *, yes: bool) -> bool:
-    """Ask on the terminal; no answer, and no terminal, mean no."""
+def agreed(question: str, *, yes: bool, quiet: bool = False) -> bool:
+    """Ask on the terminal; no answer, and no terminal, mean no. `quiet` asks nobody: what prints JSON takes `--yes`."""
     if yes:
         return True
-    if not sys.stdin.isatty():
+    if quiet or not sys.stdin.isatty():
         screen.warn("nobody is there to agree; --yes accepts what is shown")
         return False
     try:

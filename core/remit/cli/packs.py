@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from remit.cli import differing, granting, inspecting, packs_author, packs_install, screen
 from remit.cli.installed import list_installed, show
 from remit.cli.opening import add_action, add_folder, add_json, agreed
-from remit.cli.proposals import by_pack, show_proposal, taken_at_its_word
+from remit.cli.proposals import by_pack, facts, show_proposal, taken_at_its_word
 from remit.cli.waiting import waiting
 from remit.cli.wishes import add_wishes, values, wishes
 from remit.errors import UsageError
@@ -46,7 +46,7 @@ examples:
     for action, run in ((listing, list_installed), (info, show), (switched, disable)):
         add_folder(action)
         action.set_defaults(action=run)
-    for action in (listing, info):
+    for action in (listing, info, switched):
         add_json(action)
     _configure_try(actions)
     for own in (inspecting, granting, differing, packs_author, packs_install):
@@ -70,6 +70,7 @@ remit packs enable weather --set endpoint=weather.internal.example:443
     add_wishes(enabling)
     enabling.add_argument("--yes", action="store_true", help="accept what is shown")
     add_folder(enabling)
+    add_json(enabling)
     enabling.set_defaults(action=enable)
 
 
@@ -115,16 +116,20 @@ def enable(options: argparse.Namespace) -> int:
             with waiting(f"reading pack {name}"):
                 wanted = _with_skills(options, name, skills)
                 proposals.append(propose(options.folder, name, **wanted, sandbox=sandbox, following=_last(proposals)))
-    for proposal in proposals:
+    for proposal in () if options.json else proposals:
         show_proposal(proposal)
     names = ", ".join(proposal.pack for proposal in proposals)
-    if not agreed(f"Enable {names}{taken_at_its_word(proposals)}?", yes=options.yes):
-        screen.warn("nothing was changed")
-        return max((proposal.changes for proposal in proposals), key=lambda changes: changes.rank == "widens").exit_code
-    for proposal in proposals:
+    done = agreed(f"Enable {names}{taken_at_its_word(proposals)}?", yes=options.yes, quiet=options.json)
+    for proposal in proposals if done else ():
         proposal.apply()
-        screen.say(f"enabled {proposal.pack}: {', '.join(proposal.skills) or 'no skill'}")
-    return 0
+        if not options.json:
+            screen.say(f"enabled {proposal.pack}: {', '.join(proposal.skills) or 'no skill'}")
+    if options.json:
+        screen.say_json({"packs": [facts(proposal, applied=done) for proposal in proposals]})
+    if done:
+        return 0
+    screen.warn("nothing was changed")
+    return max((proposal.changes for proposal in proposals), key=lambda changes: changes.rank == "widens").exit_code
 
 
 def _with_skills(options: argparse.Namespace, pack: str, skills: list[str]) -> dict[str, Any]:
@@ -148,11 +153,17 @@ def disable(options: argparse.Namespace) -> int:
     from remit.deployment.choosing import disable_skills
     from remit.deployment.enable import disable as propose
 
+    done: list[Proposal] = []
     for name, skills in by_pack(options.packs).items():
         proposal = disable_skills(options.folder, name, skills) if skills else propose(options.folder, name)
         proposal.apply()
+        done.append(proposal)
+        if options.json:
+            continue
         off = "" if not skills else f": {', '.join(skills)}; left: {', '.join(proposal.skills) or 'none, so it is off'}"
         screen.say(screen.visible(f"disabled {'skills of ' if skills else ''}{name}{off}"))
+    if options.json:
+        screen.say_json({"packs": [facts(proposal, applied=True) for proposal in done]})
     return 0
 
 

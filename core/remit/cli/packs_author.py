@@ -119,8 +119,9 @@ def _show(report: Report) -> None:
         screen.say(f"note: {screen.visible(note)}")
     errors, all_of_them = len(report.errors), len(report.findings)
     screen.say(
-        f"{screen.visible(report.pack) or 'no pack'}: {len(report.skills)} skills, {report.examples} examples run, "
-        f"{errors} errors, {all_of_them - errors} warnings"
+        f"{screen.visible(report.pack) or 'no pack'}: {screen.counted(len(report.skills), 'skill')}, "
+        f"{screen.counted(report.examples, 'example')} run, "
+        f"{screen.counted(errors, 'error')}, {screen.counted(all_of_them - errors, 'warning')}"
     )
 
 

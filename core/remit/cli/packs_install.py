@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 from remit.cli.opening import add_action, add_folder, add_json, agreed
+from remit.cli.proposals import facts as proposal_facts
 from remit.cli.proposals import taken_at_its_word
 from remit.cli.waiting import waiting
 from remit.cli.wishes import add_wishes, wishes
@@ -49,7 +50,6 @@ exit codes: 0 nothing waits, 4 something new or wider waits, 5 something that ca
     )
     upgrading.add_argument("packs", nargs="*", metavar="PACK", help="default: every enabled pack")
     upgrading.add_argument("--check", action="store_true", help="only show what differs; nothing is changed")
-    add_json(upgrading)
     back = add_action(
         actions,
         "rollback",
@@ -60,9 +60,10 @@ exit codes: 0 nothing waits, 4 something new or wider waits, 5 something that ca
     for action, run in ((removing, remove), (upgrading, upgrade), (back, rollback)):
         action.add_argument("--yes", action="store_true", help="accept what is shown")
         add_folder(action)
+        add_json(action)
         action.set_defaults(action=run)
     for action in (upgrading, back):
-        _add_change(action)
+        add_change(action)
 
 
 def _configure_add(actions: Any) -> None:
@@ -86,13 +87,15 @@ Nothing is ever built, and nothing that was fetched runs before you have said ye
     adding.add_argument("things", nargs="+", metavar="NAME[==VERSION]|WHEEL")
     add_wishes(adding)
     adding.add_argument("--name-is-right", action="store_true", help="a name that looks like a known one is meant")
-    _add_change(adding)
+    add_change(adding)
     adding.add_argument("--yes", action="store_true", help="accept what is shown")
     add_folder(adding)
+    add_json(adding)
     adding.set_defaults(action=add)
 
 
-def _add_change(parser: argparse.ArgumentParser) -> None:
+def add_change(parser: argparse.ArgumentParser) -> None:
+    """Describe `--change`."""
     parser.add_argument(
         "--change",
         action="append",
@@ -108,19 +111,34 @@ def add(options: argparse.Namespace) -> int:
 
     if len(options.things) > 1 and (options.skills or options.grant or options.set or options.secret):
         raise UsageError("--skills, --grant, --set and --secret speak of one pack; add packs one by one")
-    place = _place(options)
+    place = place_of(options)
     alike = check_names(options.things, place, sure=options.name_is_right)
-    if alike and not _meant(alike):
+    if alike and not meant(alike):
         return 1
     wish = Wish(wanted=options.things, change=options.change, wishes=wishes(options))
     with waiting("fetching and inspecting") as sign, adding(place, wish) as addition:
         sign.stop()
         names = ", ".join(addition.names)
+        question = f"Install and enable {names}{taken_at_its_word(addition.proposals)}?"
+        return _taken(addition, question, options, refused="nothing was installed, nothing was changed")
+
+
+def _taken(addition: Addition, question: str, options: argparse.Namespace, *, refused: str) -> int:
+    """Show what would be installed, ask, install it; return the exit code."""
+    if not options.json:
         _show(addition)
-        if not agreed(f"Install and enable {names}{taken_at_its_word(addition.proposals)}?", yes=options.yes):
-            screen.warn("nothing was installed, nothing was changed")
-            return _refused(addition)
-        return _apply(addition)
+    done = agreed(question, yes=options.yes, quiet=options.json)
+    if done:
+        _apply(addition, quiet=options.json)
+    if options.json:
+        installed = [{"distribution": one.distribution, "version": one.version} for one in addition.closure.wheels]
+        packs = [proposal_facts(proposal, applied=done) for proposal in addition.proposals]
+        told = {"installed": installed if done else [], "packs": packs, "lines": list(addition.lines)}
+        screen.say_json({**told, "warnings": list(addition.warnings)})
+    if not done:
+        screen.warn(refused)
+        return _refused(addition)
+    return 0
 
 
 def _refused(addition: Addition) -> int:
@@ -129,7 +147,7 @@ def _refused(addition: Addition) -> int:
     return next((code for code in (4, 5) if code in codes), 1)
 
 
-def _meant(alike: Iterable[str]) -> bool:
+def meant(alike: Iterable[str]) -> bool:
     """Ask whether a name is the one that was meant, before anything is fetched; --yes does not answer this."""
     for warning in alike:
         screen.warn(screen.styled("careful: ", "yellow") + screen.visible(warning))
@@ -140,14 +158,15 @@ def _meant(alike: Iterable[str]) -> bool:
     return False
 
 
-def _apply(addition: Addition) -> int:
+def _apply(addition: Addition, *, quiet: bool) -> None:
     with waiting("installing"):
         addition.apply()
+    if quiet:
+        return
     for wheel in addition.closure.wheels:
         screen.say(f"installed {wheel.distribution} {wheel.version}")
     for proposal in addition.proposals:
         screen.say(f"enabled {proposal.pack}: {', '.join(proposal.skills) or 'no skill'}")
-    return 0
 
 
 def _show(addition: Addition) -> None:
@@ -157,7 +176,8 @@ def _show(addition: Addition) -> None:
         screen.say(screen.styled(f"note: {screen.visible(warning)}", "yellow"))
 
 
-def _place(options: argparse.Namespace) -> Place:
+def place_of(options: argparse.Namespace) -> Place:
+    """Return the deployment that is meant and this environment, after what was interrupted has been undone."""
     from remit.installing.environment import Environment
     from remit.installing.place import Place
 
@@ -179,16 +199,22 @@ def remove(options: argparse.Namespace) -> int:
     """Show what goes and what stays, ask, do it."""
     from remit.installing.removing import removing
 
-    removal = removing(_place(options), options.pack)
+    removal = removing(place_of(options), options.pack)
     chosen = {"dependencies": options.dependencies, "data": options.data}
-    for line in removal.lines(**chosen):
+    lines = list(removal.lines(**chosen))
+    for line in () if options.json else lines:
         screen.say(screen.visible(line))
-    if not agreed(f"Remove {removal.pack}?", yes=options.yes):
+    done = agreed(f"Remove {removal.pack}?", yes=options.yes, quiet=options.json)
+    if done:
+        with waiting("uninstalling"):
+            removal.apply(**chosen)
+    if options.json:
+        screen.say_json({"pack": removal.pack, "removed": done, "lines": lines})
+    if not done:
         screen.warn("nothing was changed")
         return 1
-    with waiting("uninstalling"):
-        removal.apply(**chosen)
-    screen.say(f"removed {removal.pack}; back with: remit packs rollback {removal.pack}")
+    if not options.json:
+        screen.say(f"removed {removal.pack}; back with: remit packs rollback {removal.pack}")
     return 0
 
 
@@ -198,19 +224,16 @@ def rollback(options: argparse.Namespace) -> int:
 
     with (
         waiting("inspecting the former version") as sign,
-        going_back(_place(options), options.pack, change=options.change) as addition,
+        going_back(place_of(options), options.pack, change=options.change) as addition,
     ):
         sign.stop()
-        _show(addition)
-        if not agreed(f"Go back to this version of {', '.join(addition.names)}?", yes=options.yes):
-            screen.warn("nothing was changed")
-            return _refused(addition)
-        return _apply(addition)
+        question = f"Go back to this version of {', '.join(addition.names)}?"
+        return _taken(addition, question, options, refused="nothing was changed")
 
 
 def upgrade(options: argparse.Namespace) -> int:
     """Upgrade pack by pack; return the gravest exit code."""
-    place = _place(options)
+    place = place_of(options)
     names = options.packs or _enabled(place)
     if not names:
         screen.say("no pack is enabled and locked here")

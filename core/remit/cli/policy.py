@@ -118,6 +118,7 @@ def explain(options: argparse.Namespace) -> int:
     from remit.delegation.shown import skills_of
     from remit.deployment.audit_agents import above
     from remit.policy.cases import Case, judged
+    from remit.state.switches import Switches
 
     text = piped() if options.arguments == "-" else whole(options.arguments)
     case = Case(
@@ -139,7 +140,7 @@ def explain(options: argparse.Namespace) -> int:
                 f"{case.skill} is enabled here, but agent {whose} does not have it",
                 remedy=f"remit audit --agent {whose} shows what it has",
             )
-        decision = judged(case, skills, deployment.rules)
+        decision = judged(case, skills, deployment.rules, Switches(deployment.state_folder))
         beyond = _beyond(skills[case.skill], case)
     if options.json:
         screen.say_json({**_facts(case, decision), "beyond_rights": beyond})
@@ -163,10 +164,12 @@ def _beyond(skill: Skill, case: Case) -> dict[str, str]:
 def test(options: argparse.Namespace) -> int:
     """Compare expected verdicts with those of this deployment."""
     from remit.policy.cases import outcome, read_cases
+    from remit.state.switches import Switches
 
     cases = read_cases(options.file)
     with opened(options, quiet=options.json) as deployment:
-        outcomes = [outcome(case, deployment.skills, deployment.rules) for case in cases]
+        switches = Switches(deployment.state_folder)
+        outcomes = [outcome(case, deployment.skills, deployment.rules, switches) for case in cases]
     wrong = [one for one in outcomes if not one.right]
     if options.json:
         screen.say_json({"cases": len(outcomes), "wrong": [_case_facts(one) for one in wrong]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
 
@@ -17,6 +17,20 @@ def show_proposal(proposal: Proposal) -> None:
         screen.say(screen.visible(line))
     for warning in proposal.warnings:
         screen.say(screen.styled(f"note: {screen.visible(warning)}", "yellow"))
+
+
+def facts(proposal: Proposal, *, applied: bool) -> dict[str, Any]:
+    """Return what a change of a pack did, or would have done, as JSON has it."""
+    return {
+        "pack": proposal.pack,
+        "applied": applied,
+        "rank": proposal.changes.rank,
+        "skills": list(proposal.skills),
+        "refused": dict(proposal.refused),
+        "unverified": list(proposal.unverified),
+        "lines": list(proposal.lines),
+        "warnings": list(proposal.warnings),
+    }
 
 
 def taken_at_its_word(proposals: Iterable[Proposal]) -> str:

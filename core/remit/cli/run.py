@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
+from remit.cli.ending import ended_as_by_ctrl_c
 from remit.cli.faults import telling_faults
 from remit.cli.opening import (
     add_folder,
@@ -23,6 +24,7 @@ from remit.cli.opening import (
     read_only,
     whole,
 )
+from remit.cli.withheld import tell_of_withheld
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             tell_of_new_session(speaker, options.session)
         steps = Steps(quiet=options.json)
-        attached, images = _kept(files, speaker, session)
+        labels = labels_of_attached(options.attach, speaker)
+        attached, images = _kept(files, speaker, session, labels)
         try:
             with telling_faults(speaker.state):
                 result = speaker.run(
@@ -113,6 +116,7 @@ def run(options: argparse.Namespace) -> int:
                     session=session,
                     on_event=steps.show,
                     attached=attached,
+                    attached_labels=labels,
                     images=images,
                     own_words=options.question != "-",
                     grant=options.grant,
@@ -122,10 +126,11 @@ def run(options: argparse.Namespace) -> int:
             steps.stop()
             screen.warn(saved(session))
             raise
+        if not options.json:
+            show(result)
+            tell_of_withheld(speaker, result)
     if options.json:
         screen.say_json(plain(result))
-    else:
-        show(result)
     return EXIT_CODES[result.status]
 
 
@@ -138,29 +143,39 @@ def _content(name: str) -> bytes:
         raise UsageError(f"{name} cannot be attached: {error}", remedy="name a text file or an image") from error
 
 
-def _kept(files: Sequence[tuple[str, bytes]], speaker: Agent, session: str) -> tuple[list[str], list[str]]:
+def labels_of_attached(names: Sequence[str], speaker: Agent) -> frozenset[str]:
+    """Return the labels that files have which a person attaches: what was private in them stays so."""
+    return speaker.state.labels_of_files([os.path.realpath(name) for name in names])
+
+
+def _kept(
+    files: Sequence[tuple[str, bytes]], speaker: Agent, session: str, labels: frozenset[str]
+) -> tuple[list[str], list[str]]:
     """Return the texts of attached files, and the handles of images among them."""
     from remit.loop.sight import keep_image
-    from remit.models.pictures import media_type_of
+    from remit.models.pictures import is_image, media_type_of
 
     texts: list[str] = []
     images: list[str] = []
+    untaken: set[str] = set()
     for name, data in files:
         kind = media_type_of(data)
         if kind is not None:
-            images.append(keep_image(speaker.state, session, kind, data))
+            images.append(keep_image(speaker.state, session, kind, data, labels=labels))
+            what = "images" if is_image(kind) else "documents"
+            untaken |= set() if getattr(speaker.model, what, False) else {what}
             continue
         try:
             texts.append(data.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise UsageError(
-                f"{name} cannot be attached: it is neither text in UTF-8 nor an image that models are shown",
-                remedy="name a text file, or a PNG, JPEG, WebP or GIF",
+                f"{name} cannot be attached: it is neither text in UTF-8 nor an image or PDF",
+                remedy="name a text file, or a PNG, JPEG, WebP, GIF or PDF",
             ) from error
-    if images and not getattr(speaker.model, "images", False):
+    for what in sorted(untaken):
         screen.warn(
-            f"note: {screen.visible(speaker.model.name)} is not known to take images and is told of them only; "
-            "images = true under [model.behaviour] sends them"
+            f"note: {screen.visible(speaker.model.name)} is not known to take {what} and is told of them only; "
+            f"{what} = true under [model.behaviour] sends them"
         )
     return texts, images
 
@@ -177,7 +192,7 @@ def agent(options: argparse.Namespace, *, quiet: bool = False, who: str = "") ->
     from remit.agent import Agent
     from remit.cli.parsing import checked_dialect, checked_key
 
-    with opened(options, quiet=quiet) as own, acting_for(own, who) as deployment:
+    with ended_as_by_ctrl_c(), opened(options, quiet=quiet) as own, acting_for(own, who) as deployment:
         if not (options.model or deployment.config.model.name or deployment.config.model.provider):
             raise UsageError(
                 "no model is named", remedy='--model NAME --base-url URL, or name = "..." under [model] in remit.toml'
@@ -236,7 +251,7 @@ def tell_of_new_session(speaker: Agent, session: str | None) -> None:
 def show(result: RunResult) -> None:
     """Print the answer, or what came instead of one and what to do about it."""
     if result.answer:
-        screen.say(screen.visible(result.answer))
+        screen.say_whole(result.answer)
     if result.status != "answered":
         screen.warn(screen.hanging(result.stop_reason, start=f"{result.status}: ", stream=sys.stderr))
         screen.next_step(result.remedy)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Literal, TextIO
+
+from remit_sandbox.unseen import is_unseen
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue"]
 
 Cell = str | Sequence[str]
 """A cell of a table: one line, or several."""
+
+GAP = "  "
+"""Between two columns of a table."""
+
+NARROWEST = 9
+"""Columns to which a column of a table is narrowed at most."""
+
+_WORD = re.compile(r"[^\s/._,:=-]*[\s/._,:=-]*")
 
 CODES: Mapping[Style, str] = {
     "bold": "1",
@@ -48,18 +59,27 @@ def styled(text: str, style: Style, stream: TextIO | None = None) -> str:
 
 
 def visible(text: str) -> str:
-    """Return `text` with control, format and direction characters made visible; it may come from a pack."""
-    return "".join(character if _harmless(character) else _escaped(character) for character in text)
+    """Return `text` with everything that shows nothing of its own made visible; it may come from a pack.
+
+    Line ends, tabs and spaces of any width stay, and one selector after a symbol, which says how that is drawn.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    pairs = zip((" ", *text), text, strict=False)
+    return "".join(one if _harmless(one, before) else _escaped(one) for before, one in pairs)
 
 
-def _harmless(character: str) -> bool:
-    if character in "\n\t" or (character.isascii() and character.isprintable()):
+def _harmless(character: str, before: str) -> bool:
+    if character in "\n\t" or not is_unseen(character):
         return True
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    return unicodedata.category(character) == "Zs" or (
+        character in "\ufe0e\ufe0f" and unicodedata.category(before) == "So"
+    )
 
 
 def _escaped(character: str) -> str:
-    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def say(text: str = "") -> None:
@@ -120,26 +140,84 @@ def width(text: str) -> int:
     )
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, whole: Collection[int] = ()) -> str:
     """Return rows under headings, aligned in columns, without trailing spaces.
 
-    A cell of several lines makes its row as high; a line break inside a line becomes a space.
+    A cell of several lines makes its row as high; a line break inside a line becomes a space. Letters and digits that
+    run from right to left are written as escapes: on a line of columns they would change the order of what is beside
+    them, in a way that differs between terminals. Where standard output is a terminal, cells that do not fit into it
+    are broken into more lines; nothing is cut.
+
+    Args:
+        headings: of the columns.
+        rows: a cell for each column.
+        whole: numbers of columns that are never broken: ids, which people copy.
     """
-    lines = [line for row in rows for line in _lines(row)]
-    widths = [max(width(row[column]) for row in [list(headings), *lines]) for column in range(len(headings))]
-    heading = _line(headings, widths)
-    return "\n".join([styled(heading, "bold"), *(_line(row, widths) for row in lines)])
+    plain = [[_plain(cell) for cell in row] for row in rows]
+    widths = [
+        max(width(line) for line in [headings[place], *(line for row in plain for line in row[place])])
+        for place in range(len(headings))
+    ]
+    room = columns(sys.stdout)
+    if room and _total(widths) > room:
+        widths = _narrowed(widths, [NARROWEST if n not in whole else size for n, size in enumerate(widths)], room)
+        plain = [[_broken(cell, size) for cell, size in zip(row, widths, strict=True)] for row in plain]
+    heads = zip_longest(*(_broken([one], size) for one, size in zip(headings, widths, strict=True)), fillvalue="")
+    lines = [line for row in plain for line in zip_longest(*row, fillvalue="")]
+    return "\n".join([*(styled(_line(one, widths), "bold") for one in heads), *(_line(one, widths) for one in lines)])
 
 
-def _lines(row: Sequence[Cell]) -> Iterable[tuple[str, ...]]:
-    cells = [[cell] if isinstance(cell, str) else cell for cell in row]
-    plain = [[visible(line).replace("\n", " ") for line in cell] for cell in cells]
-    return zip_longest(*plain, fillvalue="")
+def _plain(cell: Cell) -> list[str]:
+    return [_left_to_right(visible(line).replace("\n", " ")) for line in ([cell] if isinstance(cell, str) else cell)]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Return widths that fit into a line, taken from the widest columns, none below its least."""
+    found = list(widths)
+    while _total(found) > room:
+        wide = [place for place, size in enumerate(found) if size > least[place]]
+        if not wide:
+            break
+        found[max(wide, key=lambda place: found[place])] -= 1
+    return found
+
+
+def _broken(cell: Sequence[str], room: int) -> list[str]:
+    """Return the lines of a cell in pieces of at most `room` columns, broken after spaces and marks where that does."""
+    lines: list[str] = []
+    for line in cell:
+        now = ""
+        for word in _WORD.findall(line) if width(line) > room else [line]:
+            if now and width(now) + width(word.rstrip()) > room:
+                lines.append(now.rstrip())
+                now = ""
+            now += word
+            while width(now.rstrip()) > room:
+                at = next(n for n in range(len(now), 0, -1) if n == 1 or width(now[:n]) <= room)
+                lines.append(now[:at])
+                now = now[at:]
+        lines.append(now.rstrip())
+    return lines
+
+
+def _left_to_right(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(_escaped(one) if unicodedata.bidirectional(one) in ("R", "AL", "AN") else one for one in text)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = (cell + " " * (size - width(cell)) for cell, size in zip(cells, widths, strict=True))
-    return "  ".join(padded).rstrip()
+    return GAP.join(padded).rstrip()
+
+
+def counted(number: int, what: str) -> str:
+    """Return `1 fact`, `2 facts`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def columns(stream: TextIO) -> int:
@@ -165,6 +243,15 @@ def hanging(text: str, *, start: str = "", indent: int = 4, stream: TextIO | Non
     from remit.pipeline.rows import hanging as lines
 
     return "\n".join(lines(visible(text), columns(stream or sys.stdout), start=start, indent=indent, words=words))
+
+
+def say_whole(text: str) -> None:
+    """Write a text of somebody else to standard output, nothing cut: an answer, a result.
+
+    On a terminal no line but the first begins where our own lines begin: where it has several lines, or does not fit
+    into one, they come after a mark, `| `. Into a pipe or a file it goes as it is.
+    """
+    say(hanging(text, indent=2) if columns(sys.stdout) else visible(text))
 
 
 def clipped(text: str, columns: int) -> str:

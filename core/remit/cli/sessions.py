@@ -13,6 +13,7 @@ from remit.cli.faults import telling_faults
 from remit.cli.log import opened_state
 from remit.cli.opening import add_action, add_folder, add_json, agreed
 from remit.cli.run import EXIT_CODES, add_grant, add_model, agent, plain, show
+from remit.cli.withheld import tell_of_withheld
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,17 +94,33 @@ def list_sessions(options: argparse.Namespace) -> int:
         but = "" if options.all else EVALUATION
         found = state.sessions(limit=options.limit, status=options.status, but=but)[::-1]
         left_out = 0 if options.all else state.count_sessions(of=EVALUATION)
+        dead = {one.id for one in found if _is_dead(state, one)}
     if options.json:
-        screen.say_json([_facts(one) for one in found])
+        screen.say_json([{**_facts(one), "interrupted": one.id in dead} for one in found])
         return 0
     if found:
-        rows = [(one.id, _moment(one), one.status, f"{_task(one)}{_short(_question(one))}") for one in found]
-        screen.say(screen.table(("session", "changed", "status", "question"), rows))
+        rows = [
+            (
+                one.id,
+                _moment(one),
+                "interrupted" if one.id in dead else one.status,
+                f"{_task(one)}{_short(_question(one))}",
+            )
+            for one in found
+        ]
+        screen.say(screen.table(("session", "changed", "status", "question"), rows, whole=(0,)))
+        if dead:
+            screen.warn("interrupted: its process is gone; remit sessions resume goes on with it")
     else:
         screen.say("no session fits")
     if left_out:
         screen.warn(screen.styled(f"{left_out} of evaluations are left out; --all lists them", "dim", sys.stderr))
     return 0
+
+
+def _is_dead(state: State, one: SavedSession) -> bool:
+    """Tell whether a session is kept as running, and no process runs it any more."""
+    return one.status == "running" and not state.leased_elsewhere(state.root_of(one.id))
 
 
 def _moment(one: SavedSession) -> str:
@@ -116,10 +133,11 @@ def show_session(options: argparse.Namespace) -> int:
 
     with opened_state(options.folder) as state:
         found = _found(state, options.session)
-        grants = grants_of(state, options.session)
-        tasks = state.children_of(options.session)
+        grants = grants_of(state, found.id)
+        tasks = state.children_of(found.id)
     if options.json:
-        granted = {name: None if names is None else sorted(names) for name, names in vars(grants).items()}
+        about = {"granted": grants.granted, "proposed": grants.proposed, "void": grants.void}
+        granted = {name: None if names is None else sorted(names) for name, names in about.items()}
         given = {"tasks": [one.id for one in tasks]}
         screen.say_json({**_facts(found), **granted, **given, "transcript": list(found.transcript)})
         return 0
@@ -138,6 +156,9 @@ def _granted(grants: Grants) -> Iterator[str]:
     elif grants.proposed is not None:
         names = ", ".join(sorted(grants.proposed)) or "nothing"
         yield f"it has only what reads; proposed and not confirmed: {names}"
+    if grants.void:
+        names = ", ".join(sorted(grants.void))
+        yield f"granted and void, because they were changed or upgraded since: {names}; --grant grants them again"
 
 
 def _given(found: SavedSession, tasks: Sequence[SavedSession]) -> Iterator[str]:
@@ -153,43 +174,44 @@ def fork(options: argparse.Namespace) -> int:
     from remit.loop.given import free_session
 
     with opened_state(options.folder) as state:
-        _found(state, options.session)
-        state.fork_session(options.session, free_session(options.new, ()))
+        of = _found(state, options.session).id
+        state.fork_session(of, free_session(options.new, ()))
     if options.json:
-        screen.say_json({"session": options.new, "copy_of": options.session})
+        screen.say_json({"session": options.new, "copy_of": of})
         return 0
-    screen.say(f"{options.new} is a copy of {options.session}; --session {options.new} goes on with it")
+    screen.say(f"{options.new} is a copy of {of}; --session {options.new} goes on with it")
     return 0
 
 
 def delete(options: argparse.Namespace) -> int:
     """Remove transcripts; what waits for a sign-off in them is refused."""
     with opened_state(options.folder) as state:
-        for session in options.sessions:
-            _found(state, session)
-        if not agreed(f"Delete {', '.join(options.sessions)}?", yes=options.yes):
+        sessions = list(dict.fromkeys(_found(state, session).id for session in options.sessions))
+        if not agreed(f"Delete {', '.join(sessions)}?", yes=options.yes):
             screen.warn("nothing was changed")
             return 1
-        for session in options.sessions:
+        for session in sessions:
             with state.leased(session):
                 state.delete_session(session)
             if not options.json:
                 screen.say(f"deleted {session}")
     if options.json:
-        screen.say_json({"deleted": options.sessions})
+        screen.say_json({"deleted": sessions})
     return 0
 
 
 def resume(options: argparse.Namespace) -> int:
     """Go on with one session, in the name of the person whose it is."""
     with opened_state(options.folder) as state:
-        owner = state.owner_of(options.session)
+        session = state.session_id(options.session)
+        owner = state.owner_of(session)
     with agent(options, quiet=options.json, who=owner) as speaker:
-        result = _resumed(speaker, options.session, quiet=options.json, grant=options.grant)
+        result = _resumed(speaker, session, quiet=options.json, grant=options.grant)
+        if not options.json:
+            show(result)
+            tell_of_withheld(speaker, result)
     if options.json:
         screen.say_json(plain(result))
-    else:
-        show(result)
     return EXIT_CODES[result.status]
 
 
@@ -213,7 +235,9 @@ def work(options: argparse.Namespace) -> int:
         for one in done:
             screen.say(f"session {one.session}:")
             show(one)
-        screen.say(f"{len(done)} sessions went on, {len(parked) - len(ready)} wait for sign-off")
+        wait = len(parked) - len(ready)
+        went = screen.counted(len(done), "session")
+        screen.say(f"{went} went on, {wait} {'waits' if wait == 1 else 'wait'} for sign-off")
     codes = {EXIT_CODES[one.status] for one in done}
     return 1 if 1 in codes else 3 if 3 in codes or len(parked) > len(ready) else 0
 
@@ -227,13 +251,13 @@ def _resumed(speaker: Agent, session: str, *, quiet: bool, grant: list[str] | No
             return speaker.resume(session, on_event=steps.show, grant=grant)
     except KeyboardInterrupt:
         steps.stop()
+        screen.warn(f"  session {session} is saved; remit sessions resume {session} goes on with it")
         raise
 
 
 def _found(state: State, session: str) -> SavedSession:
-    found = state.load_session(session)
-    if found is None:
-        raise UsageError(f"there is no session {session}", remedy="remit sessions list")
+    found = state.load_session(state.session_id(session))
+    assert found is not None
     return found
 
 

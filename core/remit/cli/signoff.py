@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 SHOWN_ID = 12
 """Characters of an id that lists show; six are enough to type."""
 
+WIDE = 110
+"""Columns of a terminal in which a request has a column for each fact."""
+
+_HEADINGS = ("id", "skill", "effect", "because", "asked", "state", "session")
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its actions."""
@@ -55,8 +60,6 @@ exit codes: 0 answered, 1 refused or left unanswered, 2 wrong usage
 
 def list_requests(options: argparse.Namespace) -> int:
     """Print what waits, oldest first."""
-    from remit.pipeline.render import visible
-
     with opened_state(options.folder) as state:
         found = state.signoffs(everything=options.all)
     if options.json:
@@ -65,21 +68,25 @@ def list_requests(options: argparse.Namespace) -> int:
     if not found:
         screen.say("nothing waits for a sign-off")
         return 0
-    rows = [
-        (
-            one.nonce[:SHOWN_ID],
-            visible(one.skill) or "(erased)",
-            visible(", ".join((str(one.request.get("effect", "-")), *one.request.get("impact", ())))),
-            visible(str(one.request.get("source", "-"))),
-            _asked_at(one.created),
-            progress(one),
-            visible(one.session),
-        )
-        for one in found
-    ]
-    screen.say(screen.table(("id", "skill", "effect", "because", "asked", "state", "session"), rows))
-    screen.warn("  next: remit signoff show ID, then approve or deny it")
+    narrow = 0 < screen.columns(sys.stdout) < WIDE
+    headings = ("id", "skill", "because", "asked", "session") if narrow else _HEADINGS
+    screen.say(screen.table(headings, [_row(one, narrow=narrow) for one in found], whole=(0,)))
+    if any(one.state == "pending" for one in found):
+        screen.warn("  next: remit signoff show ID, then approve or deny it")
     return 0
+
+
+def _row(one: StoredSignoff, *, narrow: bool) -> tuple[screen.Cell, ...]:
+    """Return the cells of one request; in a narrow terminal two facts share a column, one below the other."""
+    from remit.pipeline.render import visible
+
+    id_, skill = one.nonce[:SHOWN_ID], visible(one.skill) or "(erased)"
+    effect = visible(", ".join((str(one.request.get("effect", "-")), *one.request.get("impact", ()))))
+    source, session = visible(str(one.request.get("source", "-"))), visible(one.session)
+    asked, state = _asked_at(one.created), progress(one)
+    if narrow:
+        return (id_, [skill, effect], source, [asked[5:], state], session)
+    return (id_, skill, effect, source, asked, state, session)
 
 
 def show(options: argparse.Namespace) -> int:
@@ -130,6 +137,8 @@ def progress(one: StoredSignoff) -> str:
     if one.state == "pending":
         people = f"{len(one.people)} of {one.approvers} people, " if one.approvers > 1 else ""
         return f"{people}{lasting(one.expires - time.time())} left"
+    if (one.decision or {}).get("reason", "").startswith("edited") and one.state == "denied":
+        return "denied as edited"
     return {"consumed": "approved and used", "approved": "approved, not used yet"}.get(one.state, one.state)
 
 

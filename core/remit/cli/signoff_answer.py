@@ -68,8 +68,10 @@ def approve(options: argparse.Namespace) -> int:
         request = asked.rebuilt()
         by, channel = who_answers(state, options.name)
         standing = standing_of(options, asked, request, by=by, channel=channel)
-        if options.session and (request.verdict != "ask" or request.approvers > 1 or not for_session(request)):
-            raise UsageError("--session is for calls that only ask; this one must be signed off each time")
+        if options.session and not for_session(request):
+            raise UsageError(
+                "--session is for calls that only ask and have no impact; this one is signed off each time"
+            )
         shown = described(asked, columns=screen.columns(sys.stdout))
         if not agreed_to(asked, shown, options.digest, further=scope(standing)):
             return left(asked)
@@ -130,6 +132,8 @@ def who_answers(state: State, name: str | None) -> tuple[str, str]:
     from remit_sandbox.signoff import same_person
 
     if name is None:
+        if os.environ.get(TOKEN, ""):
+            screen.warn(screen.visible(f"note: {TOKEN} is set and not used without --as: {person()} answers"))
         return person(), "terminal" if sys.stdin.isatty() else "command"
     token = os.environ.get(TOKEN, "")
     if not token and sys.stdin.isatty():
@@ -138,10 +142,19 @@ def who_answers(state: State, name: str | None) -> tuple[str, str]:
         token = getpass.getpass(f"token of {name}: ")
     if not token:
         raise UsageError(f"--as {name} needs a token in {TOKEN}", remedy=f"remit signoff people --add {name}")
-    found = state.approver_of(token)
-    if found is None or not same_person(found, name):
-        raise DeniedCall(f"the token is not that of {name}")
-    return found, "token"
+    found = state.token_holder(token)
+    if found is None or not same_person(found.name, name):
+        raise DeniedCall(
+            f"the token is not that of {name}",
+            remedy=f"remit signoff people (who has one)\nor: remit signoff people --add {name} (a new one)",
+        )
+    if "approver" not in found.roles:
+        roles = ", ".join(sorted(found.roles))
+        raise DeniedCall(
+            f"{found.name} may not answer: that takes the role approver, and the token has {roles}",
+            remedy=f"remit signoff people --add {found.name} (a new token, with that role too)",
+        )
+    return found.name, "token"
 
 
 def agreed_to(asked: StoredSignoff, text: str, digest: str | None, *, further: str = "") -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -34,11 +35,13 @@ def people_of(options: argparse.Namespace) -> int:
     """List, add or remove approvers."""
     from remit.cli.serve import tell_taken_over
     from remit.pipeline.terminal import person
+    from remit_sandbox.signoff import same_person
 
     with opened_state(options.folder) as state:
         tell_taken_over(state.take_over_tokens())
         if options.add:
-            return _added(options, state.add_token(options.add, by=person()))
+            before = [one.name for one in state.tokens() if same_person(one.name, options.add.strip())]
+            return _added(options, state.add_token(options.add, by=person()), before)
         if options.remove:
             if not state.remove_token(options.remove, by=person()):
                 raise UsageError(f"{options.remove} has no token", remedy="remit signoff people")
@@ -59,11 +62,14 @@ def _since(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _added(options: argparse.Namespace, token: str) -> int:
+def _added(options: argparse.Namespace, token: str, before: Sequence[str]) -> int:
+    """Show a token that was made, and in place of which it is; `before` are the names under which there was one."""
     if options.json:
-        screen.say_json({"name": options.add, "token": token})
+        screen.say_json({"name": options.add, "token": token, "replaced": list(before)})
         return 0
     screen.say(token)
+    for name in before:
+        screen.warn(screen.visible(f"note: it is in place of the token that {name} had: that one is void from now on"))
     screen.warn(screen.visible(f"this is the token of {options.add}; it is not shown again. Give it to nobody else."))
     screen.next_step(f"{TOKEN}=... remit signoff approve ID --as {options.add}")
     return 0

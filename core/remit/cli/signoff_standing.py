@@ -27,14 +27,14 @@ def configure(actions: Any) -> None:
     revoking = add_action(
         actions,
         "revoke",
-        "take back a standing sign-off, or an approval that was not used yet",
+        "take back a standing sign-off, an answer for a session, or an approval that was not used yet",
         "remit signoff revoke 9b2e44",
     )
-    revoking.add_argument("id", help="the id of either, or the beginning of it")
+    revoking.add_argument("id", help="the id of the standing sign-off or the request, or the beginning of it")
     revoking.set_defaults(action=revoke)
     for action in (listing, revoking):
         add_folder(action)
-    add_json(listing)
+        add_json(action)
 
 
 def list_standing(options: argparse.Namespace) -> int:
@@ -74,14 +74,26 @@ def revoke(options: argparse.Namespace) -> int:
         if standing is not None:
             if not state.revoke_standing(standing, by=person()):
                 raise DeniedCall(f"standing sign-off {standing.id[:SHOWN_ID]} was revoked before")
-            screen.say(f"revoked: {screen.visible(standing.pattern.skill)} is asked about again")
-            return 0
+            skill = standing.pattern.skill
+            return _revoked(options, standing.id, skill, f"{skill} is asked about again")
         asked = state.signoff(options.id)
         if not state.withdraw_approval(asked, by=person()):
             raise DeniedCall(
                 f"request {asked.nonce[:SHOWN_ID]} has no approval that could be taken back: it is {asked.state}"
             )
-    screen.say(f"revoked: {screen.visible(asked.skill)} does not run on that approval")
+    if (asked.decision or {}).get("answer") == "session":
+        return _revoked(
+            options, asked.nonce, asked.skill, f"{asked.skill} is asked about again in session {asked.session}"
+        )
+    return _revoked(options, asked.nonce, asked.skill, f"{asked.skill} does not run on that approval")
+
+
+def _revoked(options: argparse.Namespace, id_: str, skill: str, line: str) -> int:
+    """Print what was taken back, as a line or as JSON."""
+    if options.json:
+        screen.say_json({"revoked": id_, "skill": skill})
+    else:
+        screen.say(screen.visible(f"revoked: {line}"))
     return 0
 
 
@@ -100,11 +112,16 @@ def _void(options: argparse.Namespace, found: tuple[StandingSignoff, ...]) -> di
 
 
 def _fixed(one: StandingSignoff) -> str:
+    from remit.argument_paths import LEFT_OUT
     from remit.pipeline.render import visible, visible_json
 
     values = json.loads(one.pattern.fixed)
-    shown = [f"{visible(name)}={visible_json(values.get(name))}" for name in one.pattern.fields]
-    return screen.clipped(", ".join(shown) or "any arguments", 48)
+    shown = [
+        visible(name) if name.endswith(LEFT_OUT) else f"{visible(name)}={visible_json(value)}"
+        for name, value in values.items()
+    ]
+    nothing = ", ".join(map(visible, one.pattern.fields)) or "any arguments"
+    return screen.clipped(", ".join(shown) or nothing, 48)
 
 
 def _left(one: StandingSignoff) -> str:

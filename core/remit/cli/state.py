@@ -39,6 +39,7 @@ examples:
     cleaning.add_argument("--all", action="store_true", help="everything of one deployment, its log, too")
     cleaning.add_argument("-C", "--folder", default=".", metavar="DIR", help="which deployment (default: here)")
     cleaning.add_argument("--yes", action="store_true", help="remove what is shown")
+    add_json(cleaning)
     cleaning.set_defaults(action=clean)
 
 
@@ -51,14 +52,15 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         screen.say_json({"state": str(state_root()), "kept": [asdict(one) for one in found]})
         return 0
-    screen.say(screen.visible(f"kept in {state_root()}"))
+    screen.say(screen.hanging(f"kept in {state_root()}"))
     if not found:
         screen.say("nothing is kept")
         return 0
     screen.say(screen.table(("what", "deployment", "size", "log", "packs' data", "last used"), map(_cells, found)))
     for one in found:
         if one.workspace is not None:
-            screen.say(screen.visible(f"workspace of {one.folder}: {amount(one.workspace)}, yours, and never removed"))
+            said = f"workspace of {one.folder}: {amount(one.workspace)}, yours, and never removed"
+            screen.say(screen.hanging(said))
     return 0
 
 
@@ -91,22 +93,32 @@ def clean(options: argparse.Namespace) -> int:
         chosen = [whole] if options.all else list(packs_data(whole))
     else:
         chosen = [one for one in list_kept() if one.kind != "deployment"]
-    if not chosen:
+    if not chosen and not options.json:
         screen.say("there is nothing to remove")
         return 0
-    for one in chosen:
-        what = "data of packs" if options.data else _what(one)
-        screen.say(screen.visible(f"{what}: {one.path}, {amount(one.size)}"))
-        if one.folder:
-            screen.say(screen.visible(f"  of {one.folder}"))
-        if one.log and not options.data:
-            lost = "THE LOG of a deployment that is in use" if one.kind == "deployment" else "a log"
-            screen.say(screen.styled(f"  with {lost}: its records and sessions are gone for good", "red"))
-        if one.kind == "deployment" and options.all:
-            screen.say("  and its acceptance: it does nothing until `remit trust`")
-    if not agreed(f"Remove {amount(sum(one.size for one in chosen))}?", yes=options.yes):
+    for one in () if options.json else chosen:
+        _show_chosen(one, options)
+    size = amount(sum(one.size for one in chosen))
+    done = not chosen or agreed(f"Remove {size}?", yes=options.yes, quiet=options.json)
+    if done:
+        remove_kept(chosen)
+    if options.json:
+        screen.say_json({"removed": done, "kept": [asdict(one) for one in chosen]})
+    elif done:
+        screen.say(f"removed {size}")
+    if not done:
         screen.warn("nothing was removed")
-        return 1
-    remove_kept(chosen)
-    screen.say(f"removed {amount(sum(one.size for one in chosen))}")
-    return 0
+    return 0 if done else 1
+
+
+def _show_chosen(one: Kept, options: argparse.Namespace) -> None:
+    """Print what would go, and what is lost with it."""
+    what = "data of packs" if options.data else _what(one)
+    screen.say(screen.visible(f"{what}: {one.path}, {amount(one.size)}"))
+    if one.folder:
+        screen.say(screen.visible(f"  of {one.folder}"))
+    if one.log and not options.data:
+        lost = "THE LOG of a deployment that is in use" if one.kind == "deployment" else "a log"
+        screen.say(screen.styled(f"  with {lost}: its records and sessions are gone for good", "red"))
+    if one.kind == "deployment" and options.all:
+        screen.say("  and its acceptance: it does nothing until `remit trust`")
