@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from remit.cli import screen
-from remit.cli.opening import add_action, add_folder, add_json, agreed, warn_extension_problems
+from remit.cli.opening import add_action, agreed, warn_extension_problems
 from remit.cli.waiting import waiting
 from remit.errors import UsageError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def configure(actions: Any) -> None:
     """Describe the action."""
-    from remit.cli.packs_install import add_change
+    from remit.cli.packs_install import add_installing
 
     adding = add_action(
         actions,
@@ -41,11 +41,7 @@ runs before you have said yes; from then on it runs in the host, with all its ri
     adding.add_argument("things", nargs="+", metavar="NAME[==VERSION]|WHEEL")
     adding.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of its own")
     adding.add_argument("--required", action="store_true", help="nothing starts without it")
-    adding.add_argument("--name-is-right", action="store_true", help="a name that looks like a known one is meant")
-    add_change(adding)
-    adding.add_argument("--yes", action="store_true", help="accept what is shown")
-    add_folder(adding)
-    add_json(adding)
+    add_installing(adding)
     adding.set_defaults(action=add)
 
 

@@ -86,12 +86,17 @@ Nothing is ever built, and nothing that was fetched runs before you have said ye
     )
     adding.add_argument("things", nargs="+", metavar="NAME[==VERSION]|WHEEL")
     add_wishes(adding)
+    add_installing(adding)
+    adding.set_defaults(action=add)
+
+
+def add_installing(adding: argparse.ArgumentParser) -> None:
+    """Describe what whoever installs may say of it."""
     adding.add_argument("--name-is-right", action="store_true", help="a name that looks like a known one is meant")
     add_change(adding)
     adding.add_argument("--yes", action="store_true", help="accept what is shown")
     add_folder(adding)
     add_json(adding)
-    adding.set_defaults(action=add)
 
 
 def add_change(parser: argparse.ArgumentParser) -> None:

@@ -146,19 +146,16 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
-    """An image for a model.
+class Media:
+    """Bytes for a model.
 
     Attributes:
-        media_type: what its bytes are, which was checked: `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
+        media_type: what they are, which was checked.
         data: the bytes.
-        width, height: in pixels.
     """
 
     media_type: str
     data: bytes = field(repr=False)
-    width: int
-    height: int
 
     @cached_property
     def base64(self) -> str:
@@ -167,31 +164,25 @@ class Picture:
 
     @property
     def data_url(self) -> str:
-        """The image as a `data:` URL (RFC 2397)."""
+        """The bytes as a `data:` URL (RFC 2397)."""
         return f"data:{self.media_type};base64,{self.base64}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Document:
-    """A document for a model.
+class Picture(Media):
+    """An image for a model: `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
 
     Attributes:
-        media_type: `application/pdf`, which its first bytes are.
-        data: the bytes.
+        width, height: in pixels.
     """
 
-    media_type: str
-    data: bytes = field(repr=False)
+    width: int
+    height: int
 
-    @cached_property
-    def base64(self) -> str:
-        """The bytes as requests carry them."""
-        return b64encode(self.data).decode("ascii")
 
-    @property
-    def data_url(self) -> str:
-        """The document as a `data:` URL (RFC 2397)."""
-        return f"data:{self.media_type};base64,{self.base64}"
+@dataclass(frozen=True, kw_only=True)
+class Document(Media):
+    """A document for a model: `application/pdf`, as its first bytes say."""
 
 
 @dataclass(frozen=True, kw_only=True)
