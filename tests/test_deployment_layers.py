@@ -249,7 +249,7 @@ def test_a_managed_file_is_optional_and_read_like_any_other(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("upper", "lower", "holds"),
     [
-        ({}, {}, (128, 2048)),
+        ({}, {}, (64, 2048)),
         ({}, {"most": 200, "memory_mb": 4096}, (200, 4096)),
         ({"most": 50}, {"most": 200, "memory_mb": 4096}, (50, 4096)),
         ({"most": 50, "memory_mb": 512}, {"most": 8}, (8, 512)),

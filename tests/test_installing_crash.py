@@ -191,7 +191,6 @@ def test_an_environment_that_is_gone_stands_in_nobodys_way(place: Place) -> None
     assert mend() == "" and not place.environment.prefix.exists()
 
 
-@pytest.mark.skipif(not ALL, reason="a further point, see FURTHER")
 def test_what_a_person_installed_meanwhile_stays(place: Place) -> None:
     """The pip of the removal went on to its end; the person helps themselves, and has another version now."""
     with start(place, "remove", "pip.uninstall", "after") as process:
@@ -211,7 +210,6 @@ def test_a_pack_that_a_person_installed_again_is_not_taken_away(place: Place, ho
     assert "remit_ebb" in site_names(place)
 
 
-@pytest.mark.skipif(not ALL, reason="a further point, see FURTHER")
 def test_an_environment_that_was_made_anew_is_another_one(place: Place) -> None:
     with start(place, "remove", "pip.uninstall", "after") as process:
         process.wait(timeout=60)

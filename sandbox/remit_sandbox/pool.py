@@ -36,7 +36,7 @@ class Caps:
         retirement: when a cell is replaced although it would serve on.
     """
 
-    cells: int = 128
+    cells: int = 64
     memory: int = 2048 * MiB
     spares: int = 2
     retirement: Retirement = field(default_factory=Retirement)

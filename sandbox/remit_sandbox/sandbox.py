@@ -55,7 +55,7 @@ class Sandbox:
         self,
         *,
         on_network: Callable[[NetworkEvent], None] | None = None,
-        max_cells: int = 128,
+        max_cells: int = 64,
         max_memory: int = 2 << 30,
         spares: int = 2,
         retirement: Retirement | None = None,

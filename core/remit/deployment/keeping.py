@@ -98,7 +98,7 @@ class CellsConfig(Closed):
         memory_mb: megabytes that they should hold together, beside what they share.
     """
 
-    most: Annotated[int, Field(ge=1, le=10_000)] = 128
+    most: Annotated[int, Field(ge=1, le=10_000)] = 64
     memory_mb: Annotated[int, Field(ge=64)] = 2048
 
     def within(self, upper: CellsConfig) -> CellsConfig:
