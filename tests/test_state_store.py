@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -152,6 +154,51 @@ def test_a_forked_child_opens_its_own(tmp_path: Path) -> None:
         assert os.waitpid(child, 0)[1] == 0
         state.append("parent")
         assert [record.event for record in state.records()] == ["parent", "child", "parent"]
+
+
+def in_another_process(folder: Path) -> None:
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom remit.state.store import State\n"
+        "with State(Path(sys.argv[1])) as state:\n    state.append('other')\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(folder)], check=True, timeout=60)
+
+
+def test_two_of_one_process_lose_nothing_to_another_process(tmp_path: Path) -> None:
+    with State(tmp_path) as one, State(tmp_path) as two:
+        one.append("one")
+        two.append("two")
+        in_another_process(tmp_path)
+        one.append("one")
+        two.append("two")
+        in_another_process(tmp_path)
+    with State(tmp_path) as state:
+        assert [record.event for record in state.records()] == ["one", "two", "other", "one", "two", "other"]
+
+
+def test_a_child_that_outlives_its_parents_connection_loses_nothing(tmp_path: Path) -> None:
+    begun, go_on = os.pipe(), os.pipe()
+    with State(tmp_path) as state:
+        state.append("parent")
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                state.append("child")
+                os.write(begun[1], b"x")
+                os.read(go_on[0], 1)
+                state.append("child")
+                code = 0
+            finally:
+                os._exit(code)
+        os.read(begun[0], 1)
+    in_another_process(tmp_path)
+    os.write(go_on[1], b"x")
+    assert os.waitpid(child, 0)[1] == 0
+    for end in (*begun, *go_on):
+        os.close(end)
+    with State(tmp_path) as state:
+        assert [record.event for record in state.records()] == ["parent", "child", "other", "child"]
 
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:

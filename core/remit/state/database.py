@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from remit.errors import StateError
 from remit.state.commits import Commits, Ticket
+from remit.state_folder import place_once
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,7 +28,13 @@ WAL_TOO_LONG = 128 * 1024 * 1024
 _LOOK = 256
 
 _left_to_parent: list[object] = []
+_opened: WeakSet[Database] = WeakSet()
+_resting: list[Database] = []
 
+_DAMAGED = (
+    "end servers and runs that use it, and move it away with state.db-wal and state.db-shm: a new one is made, without "
+    "the sessions, sign-offs and log of this one; or put a copy in its place that remit log backup made"
+)
 _WORDS = {
     "SQLITE_FULL": ("the disk is full", "make room, then go on"),
     "SQLITE_BUSY": ("another process keeps it locked", "end the other process, or wait and try again"),
@@ -33,8 +42,8 @@ _WORDS = {
     "SQLITE_READONLY": ("it may not be written", "make the state folder writable, or set REMIT_STATE"),
     "SQLITE_CANTOPEN": ("it cannot be opened", "make the state folder writable, or set REMIT_STATE"),
     "SQLITE_PERM": ("it may not be opened", "make the state folder writable, or set REMIT_STATE"),
-    "SQLITE_NOTADB": ("it is damaged or no database", "move it away; a new one is made"),
-    "SQLITE_CORRUPT": ("it is damaged", "move it away; a new one is made"),
+    "SQLITE_NOTADB": ("it is damaged or no database", _DAMAGED),
+    "SQLITE_CORRUPT": ("it is damaged", _DAMAGED),
     "SQLITE_IOERR": ("the disk reports an error", "check the disk and the free space"),
 }
 
@@ -42,9 +51,10 @@ _WORDS = {
 class Database:
     """The file `state.db` in `folder`.
 
-    The folder is made with mode 0700, the file and what SQLite puts beside it with 0600. Opening
-    happens at first use. One connection a process, guarded by a lock; a forked child opens its own.
-    Writers that come at the same time share a transaction (see `remit.state.commits`).
+    The folder is made with mode 0700, the file and what SQLite puts beside it with 0600. Opening happens at first use.
+    One connection a process, guarded by a lock; it is closed for a fork, as SQLite in the child would count on locks
+    that only the parent has, and then each opens its own. Writers that come at the same time share a transaction (see
+    `remit.state.commits`).
 
     Attributes:
         path: the file.
@@ -102,6 +112,24 @@ class Database:
             connection, self._connection, self._full = self._connection, None, None
             if connection is not None:
                 self._guarded(connection.close)
+
+    def rest(self, seconds: float) -> bool:
+        """Hold everybody up and close the connection, until `go_on`; False where that is not possible.
+
+        It is not in the middle of a transaction, nor where another thread needs longer than `seconds`.
+        """
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        connection = self._connection
+        if connection is not None and not connection.in_transaction:
+            self._connection = self._full = None
+            with suppress(Exception):  # whoever uses it next is told
+                connection.close()
+        return True
+
+    def go_on(self) -> None:
+        """Let everybody go on whom `rest` held up."""
+        self._lock.release()
 
     def _after_fork(self) -> None:
         if self._owner != os.getpid():
@@ -203,13 +231,20 @@ class Database:
                 connection.close()
                 raise
             self._connection = connection
+            _opened.add(self)
         return self._connection
 
     def _make_private(self) -> None:
+        """Make the file where there is none; one that is there is never opened here.
+
+        POSIX locks belong to a process: closing any descriptor of the file drops those of each connection that the
+        process has. The next process to close then takes itself for the last one, and removes the write-ahead file.
+        """
         folder = self.path.parent
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _narrow(folder, 0o700)
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if not self.path.exists():
+            place_once(self.path, b"")
         _narrow(self.path, 0o600)
 
     def _guarded(self, work: Callable[[], T]) -> T:
@@ -224,6 +259,19 @@ class Database:
                 f"{self.path} cannot be used: {error.strerror or error}",
                 remedy="make the state folder writable, or set REMIT_STATE",
             ) from error
+
+
+def _before_fork() -> None:
+    _resting[:] = [database for database in list(_opened) if database.rest(BUSY)]
+
+
+def _after_fork_here() -> None:
+    while _resting:
+        _resting.pop().go_on()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_here, after_in_child=_resting.clear)
 
 
 def _narrow(path: Path, mode: int) -> None:
