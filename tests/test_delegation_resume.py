@@ -98,6 +98,20 @@ def test_control_an_agent_that_a_person_asked_shows_no_chain(tmp_path: Path) -> 
     assert person.asked[0].agents == () and "agents " not in question(person.asked[0])
 
 
+@pytest.mark.parametrize("kind", ["once", "stop"])
+def test_a_call_whose_arguments_are_not_kept_whole_gets_its_answer(folder: Path, kind: Answer) -> None:
+    secret = "log in with password: hunter22x"
+    with speaker(folder, Cast(top=[give("writer")], writer=[write(secret)])) as a:
+        assert a.run("note it", session="s1").status == "parked"
+        (writer,) = a.state.children_of("s1")
+        kept = a.state.load_session(writer.id)
+        assert kept is not None and "hunter22x" not in str(kept.transcript)
+    answer(folder, kind)
+    with speaker(folder, Cast(top=["end"], writer=[last])) as a:
+        status = a.resume("s1").status
+    assert (status, DONE) == (("answered", [secret]) if kind == "once" else ("stopped", []))
+
+
 def test_parked_all_the_way_up_and_gone_on_with_exactly_once(folder: Path) -> None:
     with speaker(folder, Cast(top=[give("chief")], chief=[give("writer")], writer=[ask("local.look"), write()])) as a:
         result = a.run("note it", session="s1")

@@ -107,6 +107,20 @@ def test_a_call_that_was_cut_is_not_made_unless_it_is_known_what_became_of_it(tm
         assert recall.of([call], ()).results["c1"].text == "7"
 
 
+def test_what_an_older_remit_kept_is_made_whole_too() -> None:
+    with speaker(ask("local.send", text=SECRET), "done") as agent:
+        session = waiting(agent, SECRET)
+        kept = agent.state.load_session(session)
+        assert kept is not None
+        for message in kept.transcript:
+            for call in message.get("calls", ()):
+                del call["hidden"]
+        agent.state.save_session(session, kept.transcript, status="parked")
+        settle(agent, "once")
+        assert agent.resume(session).status == "answered"
+        assert [SECRET] == SENT
+
+
 def test_a_question_that_was_erased_gives_no_arguments_back() -> None:
     with speaker(ask("local.send", text=SECRET)) as agent:
         session = waiting(agent, SECRET)

@@ -19,6 +19,7 @@ from remit.loop.sight import sighted
 from remit.loop.sources import Sources
 from remit.loop.terms import FREE, Terms, narrowed, narrowed_before
 from remit.loop.transcript import LOST, Transcript
+from remit.loop.whole import read_back
 from remit.skills import Returned
 from remit.state.grants import grants_of
 from remit.values import Call
@@ -183,7 +184,7 @@ class Child:
 
     def _transcript(self, saved: SavedSession | None, store: Kept) -> Transcript:
         if saved is not None:
-            return Transcript.from_json(saved.transcript, keep_open=True)
+            return read_back(saved.transcript, self._means.state, self.session)
         transcript = Transcript([task_message(self._task, read_above(self._before))])
         self._means.state.begin_child(self.session, parent=self._call.session)
         store.save_session(self.session, transcript.to_json(), status="running", durable=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from remit.errors import StateError
 from remit.loop.transcript import Transcript
 from remit.models.protocol import Message, ToolCall
+from remit.pipeline.redact import MARK
 
 if TYPE_CHECKING:
     from remit.pipeline.redact import Redactor
@@ -64,19 +65,31 @@ def read_back(messages: Sequence[Mapping[str, Any]], state: State, session: str)
         StateError: it is no transcript, or the questions cannot be read.
     """
     transcript = Transcript.from_json(messages, keep_open=True)
-    if not any(call.hidden for message in transcript.messages for call in message.calls):
+    if not any(map(_cut, transcript.messages)):
         return transcript
     return Transcript((_with_whole_calls(one, state, session) for one in transcript.messages), keep_open=True)
 
 
+def _cut(message: Message) -> bool:
+    return any(map(_lacks, message.calls))
+
+
+def _lacks(call: ToolCall) -> bool:
+    """Say whether a part of the arguments was not kept; an older Remit left the mark alone."""
+    return call.hidden or MARK in call.arguments or MARK in call.written
+
+
 def _with_whole_calls(message: Message, state: State, session: str) -> Message:
-    if not any(call.hidden for call in message.calls):
+    if not _cut(message):
         return message
     return replace(message, calls=tuple(_whole(call, state, session) for call in message.calls))
 
 
 def _whole(call: ToolCall, state: State, session: str) -> ToolCall:
-    asked = state.asked_about(session, call.id) if call.hidden else None
+    if not _lacks(call):
+        return call
+    call = replace(call, hidden=True)
+    asked = state.asked_about(session, call.id)
     if asked is None:
         return call
     try:

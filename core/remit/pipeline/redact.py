@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 HIDDEN = "[not recorded]"
 """Stands for an argument that its pack declared secret."""
 
+MARK = "[redacted"
+"""What stands for a hidden text begins like this."""
+
 STANDARD = ("key", "card")
 """Kinds that are hidden unless a deployment says otherwise."""
 
@@ -146,7 +149,7 @@ class Redactor:
             if name.casefold() in self._everywhere:
                 return _mark("field")
             if self._keys and isinstance(value, str) and len(value) >= 4 and is_secret_name(name[:200]):
-                if value.startswith("[redacted"):
+                if value.startswith(MARK):
                     return value
                 self._learn(value)
                 return _mark("key")
@@ -165,7 +168,7 @@ class Redactor:
 
 
 def _mark(kind: str) -> str:
-    return f"[redacted: {kind}]"
+    return f"{MARK}: {kind}]"
 
 
 def _replaced(text: str, found: list[tuple[int, int, str]]) -> str:
