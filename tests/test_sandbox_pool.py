@@ -1,18 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remit_sandbox.errors import SandboxError
+from remit_sandbox.members import TYPICAL
+from remit_sandbox.pool import Caps, Pool
 from remit_sandbox.sandbox import Sandbox
-from remit_sandbox.values import Rights
+from remit_sandbox.values import CellSpec, Rights
 from tests.sandbox_parts import alive, body, call, eventually, kill, make_pack, run, spec_of, value
 
 
@@ -262,7 +266,138 @@ def test_cells_that_their_makers_have_ended_take_no_room(pack: Path) -> None:
         kept = sandbox.cell(spec_of(pack))
         assert [cell.pid for cell in sandbox._pool.known()] == [kept.pid]
         assert sandbox._pool.ask(spec_of(pack), "s").done()
-        sandbox._pool.failed()
+        sandbox._pool.failed(spec_of(pack))
         others = [sandbox.cell(spec_of(pack)), sandbox.cell(spec_of(pack))]
         assert not sandbox._pool.ask(spec_of(pack), "s").done(), "the control: those that live do"
         assert all(alive(cell.pid) for cell in others)
+
+
+NUMBERS = itertools.count(1 << 30)
+
+
+class Pretended:
+    """What a pool looks at in a cell, without a process."""
+
+    def __init__(self, spec: CellSpec) -> None:
+        self.spec, self.pid, self.handler, self.files = spec, next(NUMBERS), "", dict[str, tuple[int, ...]]()
+        self.usable, self.broken, self.dropped = True, False, False
+
+    def drop(self) -> None:
+        self.dropped = True
+
+
+def start(pool: Pool, spec: CellSpec) -> Any:
+    """Have a cell that the pool has counted."""
+    cell: Any = Pretended(spec)
+    pool.started(cell)
+    return cell
+
+
+OWN, OTHER = CellSpec(pack="own", package="own"), CellSpec(pack="other", package="other")
+SHARED = CellSpec(pack="shared", package="shared", shared=True)
+
+
+@pytest.mark.parametrize(("other", "waits"), [(OTHER, False), (SHARED, True)])
+def test_cells_of_others_that_start_leave_a_shared_one_its_part(other: CellSpec, waits: bool) -> None:
+    pool = Pool(Caps(cells=32))
+    for _ in range(8):
+        assert pool.ask(other, "").result() is None
+    assert pool.ask(SHARED, "").done() is not waits
+
+
+@pytest.mark.parametrize("held", [TYPICAL // 4, TYPICAL])
+def test_a_cell_that_holds_less_than_it_was_taken_to_makes_room(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    monkeypatch.setattr("remit_sandbox.members.private_memory", lambda _: held)
+    pool = Pool(Caps(memory=TYPICAL * 3 // 2))
+    assert pool.ask(OWN, "a").result() is None
+    waiting = pool.ask(OWN, "b")
+    assert not waiting.done()
+    start(pool, OWN)
+    assert waiting.done() is (held < TYPICAL)
+
+
+@pytest.mark.parametrize("spoilt", ["dead", "file replaced", "not at all"])
+def test_who_waits_gets_no_cell_that_would_not_be_lent(tmp_path: Path, spoilt: str) -> None:
+    spec = replace(SHARED, rights=Rights(read=(str(tmp_path),)))
+    pool = Pool(Caps(cells=32))
+    cell, *_ = [start(pool, spec) for _ in range(8) if pool.ask(spec, "").result() is None]
+    waiting = pool.ask(spec, "")
+    cell.usable = spoilt != "dead"
+    cell.files = {str(tmp_path): (1, 2)} if spoilt == "file replaced" else {}
+    assert pool.give_back(cell, "")
+    assert waiting.result(0) is (cell if spoilt == "not at all" else None)
+    assert pool.over() == ([] if spoilt == "not at all" else [cell])
+
+
+def test_whoever_came_first_gets_the_room_of_a_cell_that_broke() -> None:
+    pool = Pool(Caps(cells=1))
+    assert pool.ask(OWN, "a").result() is None
+    cell = start(pool, OWN)
+    first = pool.ask(OWN, "b")
+    cell.broken = True
+    second = pool.ask(OWN, "c")
+    assert first.done() and not second.done()
+
+
+@pytest.mark.parametrize(("most", "started"), [(32, OTHER), (8, None)])
+def test_spares_are_started_though_somebody_waits_for_a_turn(most: int, started: CellSpec | None) -> None:
+    pool = Pool(Caps(cells=most))
+    pool.expect(OTHER)
+    pool.expect(SHARED)
+    for _ in range(8):
+        assert pool.ask(SHARED, "").result() is None
+    assert not pool.ask(SHARED, "").done()
+    order = pool.next_spare()
+    assert (order and order.spec) == started
+    assert pool.next_spare() is None, "and none of the shared ones, of which there are enough"
+
+
+@pytest.mark.parametrize(("spec", "kept"), [(SHARED, False), (OTHER, True)])
+def test_a_shared_cell_too_many_lives_for_one_call(spec: CellSpec, kept: bool) -> None:
+    pool = Pool(Caps(cells=32))
+    for _ in range(9):
+        assert pool.insist(pool.ask(spec, "")) is None
+    cells = [start(pool, spec) for _ in range(9)]
+    assert pool.give_back(cells[0], "") is kept
+    pool.gone(cells[0])
+    assert pool.give_back(cells[1], ""), "the control: the others stay"
+
+
+def test_a_cell_that_its_maker_ends_wakes_who_waits(pack: Path) -> None:
+    with Sandbox(max_cells=1, spares=0) as sandbox:
+        own = sandbox.cell(spec_of(pack))
+        waiting = sandbox._pool.ask(spec_of(pack), "s")
+        assert not waiting.done()
+        own.close()
+        assert waiting.done()
+
+
+def test_a_coroutine_thrown_away_while_it_waits_takes_no_room() -> None:
+    async def main(sandbox: Sandbox) -> None:
+        sandbox._pool.enter(OWN)
+        waiting = sandbox._take_or_start_aside(OWN, "s")
+        waiting.send(None)
+        waiting.close()
+        sandbox._pool.failed(OWN)
+        assert sandbox._pool.ask(OWN, "t").done()
+
+    with Sandbox(max_cells=1) as sandbox:
+        asyncio.run(main(sandbox))
+
+
+def test_without_a_thread_to_start_in_no_room_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with Sandbox(max_cells=1) as sandbox:
+        with monkeypatch.context() as patched:
+            patched.setattr("threading.Thread.start", no_thread)
+            sandbox._pool.expect(OWN)
+            sandbox._caretaker.nudge()
+            with pytest.raises(RuntimeError, match="new thread"):
+                asyncio.run(sandbox._take_or_start_aside(OWN, "s"))
+            cell: Any = Pretended(OWN)
+            asyncio.run(sandbox._end_aside(cell, "s"))
+        assert cell.dropped
+        assert sandbox._pool.ask(OWN, "t").done()
+        assert not sandbox._caretaker._at_work

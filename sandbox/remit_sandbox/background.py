@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from remit_sandbox.cell import Cell
-from remit_sandbox.errors import SandboxError
 from remit_sandbox.pool import Order, Pool
 from remit_sandbox.values import CellSpec
 
@@ -55,7 +54,10 @@ class Caretaker:
             if self._at_work or not self._pool.untidy:
                 return
             self._at_work = True
-        threading.Thread(target=self._work, name="remit-spares", daemon=True).start()
+        try:
+            threading.Thread(target=self._work, name="remit-spares", daemon=True).start()
+        except RuntimeError:  # no thread is to be had now; whoever borrows next tries again
+            self._at_work = False
 
     def _work(self) -> None:
         time.sleep(_PAUSE)
@@ -75,7 +77,7 @@ class Caretaker:
             cell = self._start(order.spec)
             for handler in order.handlers:
                 cell.make_ready(handler)
-        except SandboxError:
+        except Exception:
             pass  # whoever asks for one next is told why
         finally:
             if not self._pool.prepared(order, cell) and cell is not None:

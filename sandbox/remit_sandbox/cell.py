@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +38,7 @@ class Cell:
         tmp: its temporary folder.
         handler: the handler that was last asked for.
         denials: what the host's broker refused it; None where it has no network.
+        on_end: called once the host has ended it, in the thread that did.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Cell:
         self.spec = spec
         self.broken = False
         self.handler = ""
+        self.on_end: Callable[[], None] | None = None
         self.enforcement: Mapping[str, str] = MappingProxyType({})
         self.tmp = tmp
         self.files = files_of(spec) if files is None else files
@@ -311,6 +313,8 @@ class Cell:
         if self._host == os.getpid():
             self._ended = self._ask_to_end(orders.end(self.pid, wait=wait, later=later))
         self.abandon()
+        if self.on_end is not None and self._host == os.getpid():
+            self.on_end()
 
     def _ask_to_end(self, order: Message) -> Message | None:
         try:

@@ -78,8 +78,9 @@ class Pool:
         self._live: dict[int, Member] = {}
         self._idle: list[Member] = []
         self._spares: list[Member] = []
-        self._starting = 0
+        self._starting: list[CellSpec] = []
         self._preparing: list[CellSpec] = []
+        self._overdrawn: list[CellSpec] = []
         self._demand = Demand(caps.spares, caps.retirement.idle)
         self._cleared = 0
         self._over: list[Cell] = []
@@ -103,38 +104,41 @@ class Pool:
         answer: Future[Cell | None] = Future()
         with self._lock:
             cell = self._of_session(spec, session) or self._of_spares(spec)
-            if cell is not None or self._has_room_for(spec):
-                self._starting += cell is None
+            if cell is not None:
                 answer.set_result(cell)
             else:
                 self._waiting.append(_Waiting(spec=spec, session=session, answer=answer))
+                self._serve()
         return answer
 
     def insist(self, answer: Future[Cell | None]) -> Cell | None:
         """End a wait: the pool grows beyond its size, as whoever asks may hold what another waits for."""
         with self._lock:
-            if not answer.done():
-                self._waiting = [waiting for waiting in self._waiting if waiting.answer is not answer]
-                self._starting += 1
-                answer.set_result(None)
+            for waiting in self._waiting:
+                if waiting.answer is answer:
+                    self._let_start(waiting)
+                    if waiting.spec.shared and waiting.spec not in self._overdrawn:
+                        self._overdrawn.append(waiting.spec)
+                    break
         return answer.result()
 
-    def enter(self) -> None:
+    def enter(self, spec: CellSpec) -> None:
         """Count one more cell that is about to start, whether or not there is room."""
         with self._lock:
             self._has_room()
-            self._starting += 1
+            self._starting.append(spec)
 
     def started(self, cell: Cell) -> None:
         """A cell that was counted is there."""
         with self._lock:
-            self._starting -= 1
+            self._starting.remove(cell.spec)
             self._live[cell.pid] = Member(cell)
+            self._serve()  # it may hold less than it was taken to
 
-    def failed(self) -> None:
+    def failed(self, spec: CellSpec) -> None:
         """A cell that was counted did not start."""
         with self._lock:
-            self._starting -= 1
+            self._starting.remove(spec)
             self._serve()
 
     def expect(self, spec: CellSpec, handlers: Sequence[str] = ()) -> None:
@@ -157,22 +161,22 @@ class Pool:
             if spec is None:
                 self.untidy = bool(self._over)
                 return None
-            self._starting += 1
+            self._starting.append(spec)
             self._preparing.append(spec)
             return Order(spec=spec, handlers=self._demand.handlers(spec), number=self._cleared)
 
     def prepared(self, order: Order, cell: Cell | None) -> bool:
         """A spare is there, or could not be started; False when it must be ended, as all are by now."""
         with self._lock:
-            self._starting -= 1
+            self._starting.remove(order.spec)
             self._preparing.remove(order.spec)
             wanted = cell is not None and order.number == self._cleared
             if cell is None:
                 self._demand.forget(order.spec)
             elif wanted:
                 self._live[cell.pid] = member = Member(cell)
-                if not self._hand_on(member):
-                    self._spares.append(member)
+                self._spares.append(member)
+                self._hand_on(member)
             self._serve()
             return wanted
 
@@ -184,7 +188,9 @@ class Pool:
                 return False
             if member.worn(self._caps.retirement):
                 return False
-            return self._awaiting(member, session) is not None or not self._crowded(cell.spec) or self._rested()
+            if self._awaiting(member, session) is not None:
+                return True
+            return not self._shared_too_many(cell.spec) and (not self._crowded(cell.spec) or self._rested())
 
     def give_back(self, cell: Cell, session: str) -> bool:
         """Hand a cell to whoever waits for it, or make it idle; False when it must be ended instead."""
@@ -196,8 +202,8 @@ class Pool:
                 self._retire(self._idle[0])
             member = self._live[cell.pid]
             member.used(session)
+            self._idle.append(member)
             if not self._hand_on(member):
-                self._idle.append(member)
                 self._serve()
             self._retire_old()
             return True
@@ -272,27 +278,53 @@ class Pool:
         return None
 
     def _hand_on(self, member: Member) -> bool:
-        """Give a free cell to the first who waits for its like."""
+        """Give a free cell to the first who waits for its like; one that would serve nobody goes."""
         waiting = self._awaiting(member, member.session)
-        if waiting is None or not member.cell.usable:
+        if waiting is None or not self._serves(member):
             return False
+        self._free_like(member).remove(member)
         self._waiting.remove(waiting)
         waiting.answer.set_result(member.cell)
         return True
 
     def _serve(self) -> None:
         """Give room to those who have waited longest."""
-        while (waiting := next((one for one in self._waiting if self._has_room_for(one.spec)), None)) is not None:
-            self._starting += 1
-            self._waiting.remove(waiting)
-            waiting.answer.set_result(None)
+        enough: list[CellSpec] = []
+        for waiting in tuple(self._waiting):
+            if waiting.spec in enough:
+                continue
+            if self._has_room_for(waiting.spec):
+                self._let_start(waiting)
+            elif waiting.spec.shared:
+                enough.append(waiting.spec)
+            else:
+                return
+
+    def _let_start(self, waiting: _Waiting) -> None:
+        self._starting.append(waiting.spec)
+        self._waiting.remove(waiting)
+        waiting.answer.set_result(None)
 
     def _has_room_for(self, spec: CellSpec) -> bool:
         """Whether one more cell of this spec fits: of a shared one, a part of the pool is enough."""
-        if not spec.shared:
-            return self._has_room()
+        return not self._shared_enough(spec) and self._has_room()
+
+    def _shared_enough(self, spec: CellSpec) -> bool:
+        """Whether there are, or will be, as many cells of a shared spec as there may be."""
+        return spec.shared and self._like(spec) >= self._most_shared
+
+    def _shared_too_many(self, spec: CellSpec) -> bool:
+        """Whether there are more, because somebody would not wait any longer."""
+        if spec not in self._overdrawn:
+            return False
+        if self._like(spec) > self._most_shared:
+            return True
+        self._overdrawn.remove(spec)
+        return False
+
+    def _like(self, spec: CellSpec) -> int:
         there = sum(member.fits(spec) and not member.cell.broken for member in self._live.values())
-        return there + self._starting < self._most_shared and self._has_room()
+        return there + self._starting.count(spec)
 
     def _has_room(self) -> bool:
         """Whether one more fits, once those that are in the way have gone."""
@@ -305,10 +337,10 @@ class Pool:
         return True
 
     def _full(self) -> bool:
-        if len(self._live) + self._starting >= self._caps.cells:
+        if len(self._live) + len(self._starting) >= self._caps.cells:
             return True
         held = sum(member.private for member in self._live.values())
-        return held + (self._starting + 1) * TYPICAL > self._caps.memory
+        return held + (len(self._starting) + 1) * TYPICAL > self._caps.memory
 
     def _retire_old(self) -> None:
         oldest = time.monotonic() - self._caps.retirement.idle
@@ -317,16 +349,20 @@ class Pool:
                 self._retire(free[0])
 
     def _retire(self, member: Member) -> None:
-        (self._spares if member.session is None else self._idle).remove(member)
-        self._live.pop(member.cell.pid, None)
+        self._free_like(member).remove(member)
+        if self._live.get(member.cell.pid) is member:
+            del self._live[member.cell.pid]
         self._over.append(member.cell)
         self.untidy = True
+
+    def _free_like(self, member: Member) -> list[Member]:
+        return self._spares if member.session is None else self._idle
 
     def _crowded(self, spec: CellSpec) -> bool:
         """Whether a cell of this spec is one too many; `auto` leaves room for spares, from which others are served."""
         if spec.isolation != "auto":
             return len(self._live) > self._caps.cells
-        count = len(self._live) + self._starting
+        count = len(self._live) + len(self._starting)
         if count + self._most_spares > self._caps.cells:
             count += sum(1 for _ in self._unready())
         return count > self._caps.cells
@@ -355,6 +391,9 @@ class Pool:
                 yield spec
 
     def _lacking(self) -> Iterator[CellSpec]:
-        """The same, as far as there is room for it that nobody else has or waits for."""
-        if not self._waiting and not self._full():
-            yield from self._unready()
+        """The same, as far as there is room for it that nobody else has or waits for.
+
+        Who waits although the pool is not full waits for a turn with a shared cell, not for room.
+        """
+        if not self._full():
+            yield from (spec for spec in self._unready() if not self._shared_enough(spec))

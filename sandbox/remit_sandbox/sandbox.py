@@ -86,8 +86,11 @@ class Sandbox:
             SupervisorError: when the supervisor cannot be started.
         """
         self._supervisor_is_ours()
-        self._pool.enter()
-        return self._counted_cell(spec, borrowed=False)
+        pool = self._pool
+        pool.enter(spec)
+        cell = self._counted_cell(spec, borrowed=False)
+        cell.on_end = lambda: pool.gone(cell)
+        return cell
 
     def _counted_cell(self, spec: CellSpec, *, borrowed: bool = True) -> Cell:
         """Start a cell that the pool has counted already."""
@@ -96,7 +99,7 @@ class Sandbox:
             end_all(pool)
             cell = self._try_twice(spec, borrowed)
         except BaseException:
-            pool.failed()
+            pool.failed(spec)
             raise
         pool.started(cell)
         return cell
@@ -191,14 +194,14 @@ class Sandbox:
         answer = self._pool.ask(spec, session)
         try:
             await asyncio.wait([asyncio.wrap_future(answer)], timeout=WAIT_FOR_ROOM)
-        except asyncio.CancelledError:
-            self._not_needed(self._pool.insist(answer), session)
+        except BaseException:
+            self._not_needed(spec, self._pool.insist(answer), session)
             raise
         return self._pool.insist(answer) or await self._start_aside(spec, session)
 
-    def _not_needed(self, cell: Cell | None, session: str) -> None:
+    def _not_needed(self, spec: CellSpec, cell: Cell | None, session: str) -> None:
         if cell is None:
-            self._pool.failed()
+            self._pool.failed(spec)
         else:
             self._give_back(cell, session)
 
@@ -209,17 +212,26 @@ class Sandbox:
             if started.exception() is None:
                 self._give_back(started.result(), session)
 
-        started = in_thread(self._counted_cell, spec)
+        try:
+            started = in_thread(self._counted_cell, spec)
+        except BaseException:
+            self._pool.failed(spec)
+            raise
         try:
             return await asyncio.shield(asyncio.wrap_future(started))
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             started.add_done_callback(give_back)
             raise
 
     async def _end_aside(self, cell: Cell, session: str) -> None:
         import asyncio
 
-        await asyncio.shield(asyncio.wrap_future(in_thread(self._give_back, cell, session)))
+        try:
+            ended = in_thread(self._give_back, cell, session)
+        except RuntimeError:  # no thread is to be had now
+            self._give_back(cell, session)
+        else:
+            await asyncio.shield(asyncio.wrap_future(ended))
 
     def _take(self, spec: CellSpec, session: str) -> Cell | None:
         self._supervisor_is_ours()
@@ -233,7 +245,7 @@ class Sandbox:
         try:
             wait([answer], timeout=WAIT_FOR_ROOM)
         except BaseException:
-            self._not_needed(self._pool.insist(answer), session)
+            self._not_needed(spec, self._pool.insist(answer), session)
             raise
         return self._pool.insist(answer) or self._counted_cell(spec)
 
