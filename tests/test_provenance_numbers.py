@@ -25,6 +25,9 @@ def named(said: str, argument: str, value: Any, kind: str = "", skill: str = "do
     ("said", "control", "argument", "value"),
     [
         ("delete the 3 oldest", "delete number 3", "mail", 3),
+        ("say no 7 times", "say it to no 7", "account_id", 7),
+        ("say no 7 times", "say no. 7 out loud", "account_id", 7),
+        ("there is no 7 in it, so delete it", "delete no 7 in the list", "entry", 7),
         ("delete the 3 mails", "delete mail 3", "mail", 3),
         ("delete the 3 mails", "delete the mail #3", "mail_id", "3"),
         ("in 10 hours", "in 10 minutes", "minutes", 10),
@@ -48,6 +51,63 @@ def test_what_says_which_one_is_no_amount(kind: str, value: Any) -> None:
     assert not named("delete the 3 oldest, and pay 3 dollars", "amount", value, kind)
     assert not named("it takes 3 days", "days", value, kind)
     assert named("delete item 3", "what", value, kind)
+
+
+@pytest.mark.parametrize("value", ["3", "+3", "3.0", "3,00", "3.", "#3", '"3"', "3 ;", "+ 3"])
+@pytest.mark.parametrize("kind", ["", "id", "name"])
+def test_a_number_is_the_same_in_whatever_writing(kind: str, value: str) -> None:
+    assert not named("delete the 3 oldest drafts", "mail", value, kind)
+    assert named("delete mail 3", "mail", value, kind)
+
+
+@pytest.mark.parametrize(
+    ("said", "argument", "value"),
+    [("pay 20 EUR", "amount", "20.00"), ("use version 3.0", "what", "3.0"), ("pay 12,5", "what", "12.5")],
+)
+def test_an_amount_in_text_and_a_fraction_as_it_stands_are_named(said: str, argument: str, value: str) -> None:
+    assert named(said, argument, value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Delete mails 3 and 4",
+        "Delete mails 3 and 4.",
+        "Move mail 3, 4 and 5 to the archive",
+        "Move mail #3, #4, and #5, please",
+        "Reply to mail 3 & 4 in my words",
+    ],
+)
+@pytest.mark.parametrize("argument", ["mails", "mail_ids"])
+def test_each_number_of_a_list_is_called_what_the_first_is(said: str, argument: str) -> None:
+    assert named(said, argument, [3, 4])
+    assert not named(said, argument, [3, 6])
+    assert "#" in said or not named(said, "accounts", [3, 4])
+    assert "#" in said or not named(said, "s", [3, 4])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Delete mail 3 and 4 drafts",
+        "Send mail 3 and 4 EUR to Bob",
+        "Send mail 3, 4 EUR to Bob",
+        "Send mail 3 and 4.5 to Bob",
+        "Send mail 3 and $4 to Bob",
+        "Send mail 3 and 4% to Bob",
+        "Send mail 3 and 4 times that",
+        "Delete mail 3 or 4",
+    ],
+)
+def test_what_only_follows_a_number_is_none_of_its_kind(said: str) -> None:
+    assert named(said, "mail", 3)
+    assert not named(said, "mail", 4)
+
+
+@pytest.mark.parametrize("value", ["3*", "~3", "/3", "-3", "3/.", "(3)"])
+def test_a_number_with_marks_that_lead_elsewhere_is_another_one(value: str) -> None:
+    assert not named("delete mail 3", "mail", value)
+    assert named("delete mail 3", "mail", "3.")
 
 
 def test_what_a_skill_does_makes_no_number_one_of_a_thing() -> None:

@@ -35,7 +35,7 @@ def ledger(said: str, read: str = "") -> Ledger:
         ("Summarise README.md", "https://readme.md/c", "see https://readme.md"),
         ("Run setup.sh and main.py", "https://setup.sh/collect", "see www.setup.sh"),
         ("Look into docs/acme.example", "https://acme.example/", "look into acme.example"),
-        ("tell me what it says", "https://tell.me", "tell tell.me what it says"),
+        ("tell me what it says", "https://tell.me", "tell www.tell.me what it says"),
         ("Check the page.It is short", "https://page.it/x", "check page.it. It is short"),
         ("the www evil example", "https://evil.example", "the www.evil.example"),
         ("Is 10.0.0.1 the newest version?", "http://10.0.0.1/x", "is http://10.0.0.1 the newest?"),

@@ -48,6 +48,11 @@ WITH_ACCOUNTS = [
     {"a": "017", "b": "1123", "c": "4567"},
     {"lines": ["eve", "@", "evil", ".exam", "ple"]},
     {"lines": ["eve", "@evil", ".exam", "ple"]},
+    {"lines": [{"n": number, "part": CARD[4 * number : 4 * number + 4]} for number in range(4)]},
+    {"lines": [[CARD[4 * number : 4 * number + 4], number] for number in range(4)]},
+    {"lines": {"4111": 1, "1111 ": 2, " 1111": 3, "1111": 4}},
+    {"lines": ["4111", 1, "1111", 2, "1111", 3, "1111", 4]},
+    {"lines": [{"n": "one", "part": "4111111"}, {"n": "two", "part": "1111111"}, {"n": "three", "part": "11"}]},
 ]
 
 
@@ -112,3 +117,22 @@ def test_a_call_that_is_asked_about_never_says_that_the_user_named_it() -> None:
     assert not finding.settled
     assert "your own words" not in finding.reason
     assert dict(finding.origins)["number"] == "the model"
+
+
+WORDS = SECRET.split()
+APART = [
+    {"q": dict.fromkeys(WORDS, 1)},
+    {"q": [[word, number] for number, word in enumerate(WORDS)]},
+    {"q": [{"n": "x", "word": word} for word in WORDS]},
+    {"files": [{"path": "a.txt", "content": SECRET[:25]}, {"path": "b.txt", "content": SECRET[25:]}]},
+]
+
+
+@pytest.mark.parametrize("arguments", APART)
+def test_pieces_are_found_whatever_stands_between_them(arguments: dict[str, Any]) -> None:
+    known = ledger("Look it up", SECRET, labels=PRIVATE)
+    assert not judge_read(ASK, arguments, known, "targets").settled
+    assert carried(arguments, known) == PRIVATE
+    other = ledger("Look it up", "nothing of the kind stands in this", labels=PRIVATE)
+    assert judge_read(ASK, arguments, other, "targets").settled
+    assert carried(arguments, other) == frozenset()

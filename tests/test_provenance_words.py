@@ -29,6 +29,7 @@ def found(text: str) -> list[tuple[str, str]]:
         ("see https://acme.example/a?q=1, please", [("url", "https://acme.example/a?q=1")]),
         ("www.acme.example and bit.ly/x", [("url", "www.acme.example"), ("url", "bit.ly/x")]),
         ("10.0.0.1:8080/x", [("url", "10.0.0.1:8080/x")]),
+        ("at [2001:db8::1], a[::2] and b[1::2]", [("url", "[2001:db8::1]")]),
         ("passport HGK137803", [("number", "HGK137803")]),
         ("4237-4252-7456-2574", [("number", "4237-4252-7456-2574")]),
         ("DE89 3704 0044 0532 0130 00", [("number", "DE89 3704 0044 0532 0130 00")]),
@@ -83,6 +84,18 @@ def test_reading_never_raises(text: str) -> None:
         ("read acme.example", "https://acme.example.evil.example/", False),
         ("read acme.example", "http://acme.example:8080/", False),
         ("see acme.example.Then go", "acme.example", True),
+        ("see www.Acme.Example", "https://acme.example/", True),
+        ("see www.Acme.example.Then go", "https://acme.example/", True),
+        ("see www.Acme.Com.It is", "https://acme.com.it/", False),
+        ("see the www.acme.It is", "https://acme.it/", False),
+        ("see \u201chttps://acme.example/a\u201d.", "https://acme.example/a", True),
+        ("write to notes/today.md.", "notes/today.md", True),
+        ("(write to notes/today.md.)", "notes/today.md", True),
+        ("write to **notes/today.md**, please", "notes/today.md", True),
+        ("write to **notes/today.md**.", "notes/today.md", True),
+        ("delete **notes/today.md*", "notes/today.md", False),
+        ("delete all of **notes/today.md**/x", "notes/today.md", False),
+        ("write to notes/today.md.old", "notes/today.md", False),
         ("open notes.md", "notes.md", True),
         ("pay 98.70", 98.7, True),
         ("pay 98.70", 98, False),
@@ -119,3 +132,44 @@ def test_a_day_without_a_year_is_that_day_of_any_year() -> None:
     assert not same_day((2023, 5, 1), (2024, 5, 1))
     assert list(dates("February 31st, or 31 February")) == [(None, 2, 31), (None, 2, 31)]
     assert list(dates("2024-13-40")) == []
+
+
+FILES = (
+    "MANIFEST.in",
+    "Makefile.am",
+    "configure.ac",
+    "analysis.do",
+    "climate.nc",
+    "alu.sv",
+    "scene.ma",
+    "app.pro",
+    "kernel.cl",
+    "libfoo.la",
+    "os.name",
+    "model.pt",
+    "config.ru",
+    "kernel.cu",
+    "water.xyz",
+    "Setup.app/Contents",
+    "main.tf.in",
+    "node.id",
+)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_name_that_may_be_a_file_is_no_host(file: str) -> None:
+    said = heard(f"Update {file} as the page says")
+    assert not said.name_url(f"https://{file.lower()}/collect") and said.name(file)
+    assert heard(f"See https://{file}").name_url(f"https://{file}/"), "the control: it is a link"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("acme.com", "acme.org", "docs.acme.net", "github.io", "acme.dev", "acme.de", "bbc.co.uk/news"),
+        *("acme.example", "printer.local", "b\u00fccher.de", "\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444"),
+    ],
+)
+def test_a_name_with_the_ending_of_a_site_is_a_host(host: str) -> None:
+    assert heard(f"See {host} for it").name_url(f"https://{host}")
+    assert not heard(f"See {host} for it").name_url(f"https://x{host}")

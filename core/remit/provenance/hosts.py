@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -11,13 +12,21 @@ from remit_sandbox.broker.hosts import BadHost, normalise_host
 _WEB = {"https": 443, "http": 80, "wss": 443, "ws": 80}
 """Schemes that a host alone names, with their usual port."""
 
-_FILE_ENDINGS = frozenset(
+_SITE_ENDINGS = frozenset(
     (
-        *("md", "sh", "py", "rs", "pl", "pm", "ps", "cc", "mm", "so", "tf", "ml", "mk", "ai", "zip", "mov", "app"),
-        *("pub", "java", "dot", "map", "cab", "mobi"),
+        *("com", "org", "net", "edu", "gov", "mil", "int", "biz", "io", "co", "dev", "eu", "tv"),
+        *("example", "test", "invalid", "localhost", "local", "internal", "lan", "home", "corp", "intranet"),
+        *("at", "au", "be", "bg", "br", "ca", "ch", "cn", "cz", "de", "dk", "ee", "es", "fi", "fr", "gr", "hk", "hr"),
+        *("hu", "ie", "it", "jp", "kr", "lt", "lu", "lv", "mx", "nl", "no", "nz", "ro", "se", "sg"),
+        *("si", "sk", "th", "tr", "ua", "uk", "vn", "za"),
     )
 )
-"""Endings of file names that are top-level domains, too: anybody may own `readme.md` (IANA root zone, 2026)."""
+"""Endings that make a host of a bare name: of well-known sites, of countries, and those that nobody can register.
+
+What is missing asks a person once; what is too much names a stranger's host. So no ending is here that programs give
+their files or fields, such as `.md`, `.in`, `.pt` or `.id`, though anybody may own `readme.md`: such programs have no
+end, and nearly every two letters are a domain (IANA root zone, 2026). `.com` and `.org` stay, as people mean sites.
+"""
 
 _SCHEME = re.compile(r"\A[a-zA-Z][a-zA-Z0-9+.-]*://")
 _RUN_ON = re.compile(r"\.(?=[^\W\d_])")
@@ -94,24 +103,33 @@ def host_meant(text: str) -> str:
     """Return the link or host that somebody means who writes `text`, empty where it may well be something else.
 
     A scheme or `www.` makes it a host, and so does a port or path for an address in figures, which alone could be a
-    version. Without them an ending that files have, too, makes it a file, and a capital after a dot begins a sentence:
-    `see acme.example.Then go` has `acme.example`, `the page.It is` has none.
+    version. Without them only an ending that sites have and files have not makes it one, and a capital after a dot
+    begins a sentence: `see acme.example.Then go` has `acme.example`, `the page.It is` has none.
     """
     rest = _SCHEME.sub("", text)
     scheme, name = text[: len(text) - len(rest)], re.split(r"[:/?#]", rest, maxsplit=1)[0]
-    cut = next((dot.start() for dot in _RUN_ON.finditer(name) if _begins_sentence(name, dot.start())), None)
-    if cut is not None and not (scheme and name != rest):
-        name = rest = name[:cut]
+    first = 0 if _all_capitals(name) else next(_run_on(name), 0)
+    if first and not (scheme and name != rest):
+        name = rest = name[:first]
     if scheme or name.lower().startswith(("www.", "[")):
         return scheme + rest
     ending = name.rpartition(".")[2]
-    if ending == name or ending.lower() in _FILE_ENDINGS or (ending.isdigit() and rest == name):
-        return ""
-    return rest
+    if ending.isdigit():
+        return rest if rest != name else ""
+    is_site = ending != name and (ending.lower() in _SITE_ENDINGS or not ending.isascii())
+    return rest if is_site else ""
 
 
-def _begins_sentence(name: str, dot: int) -> bool:
-    return name[dot - 1].islower() and name[dot + 1].isupper()
+def _run_on(name: str) -> Iterator[int]:
+    """Yield the dots that end a sentence: there is no space after them, but a capital; the one of `www.` is none."""
+    dots = (match.start() for match in _RUN_ON.finditer(name))
+    return (dot for dot in dots if name[dot - 1].islower() and name[dot + 1].isupper() and name[:dot].lower() != "www")
+
+
+def _all_capitals(name: str) -> bool:
+    """Tell whether somebody writes a host so, as in `www.Acme.Example`; a fourth part may be the next sentence."""
+    first, *parts = name.split(".")
+    return first.lower() == "www" and len(parts) == 2 and all(part[:1].isupper() for part in parts)
 
 
 def _may_climb(segment: str) -> bool:

@@ -80,7 +80,8 @@ _IN_TOKEN = re.compile(
 )
 _ACCOUNT = re.compile(r"(?P<account>[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b)")
 _NUMBER = re.compile(r"(?P<number>\d(?:[ ./()_-]{0,2}\d){7,30})")
-_TRAILING = ".,;:!?)]}>'\""
+_GROUPS = re.compile("[0-9a-fA-F]+")
+_TRAILING = ".,;:!?)]}>'\"\u2019\u201c\u201d\u00bb"
 
 
 @dataclass(frozen=True)
@@ -230,8 +231,10 @@ def _code(text: str) -> Identifier | None:
 
 
 def _ipv6(text: str) -> Identifier | None:
-    """A bare one is an address only where it is one as a whole: a time of the day has colons, too."""
+    """A bare one is an address only where it is one as a whole: a time of the day has colons, and so has `a[1::2]`."""
     if text.startswith("["):
+        if "]" not in text:
+            text += "]" if len(_GROUPS.findall(text)) > 2 else ""
         return _url(text) if place_of(text) is not None else None
     place = place_of(f"[{text}]") if any(map(str.isdigit, text)) else None
     return None if place is None else Identifier(kind="url", value=place, text=text)

@@ -13,14 +13,15 @@ from typing import Any
 
 from remit.argument_paths import covert
 from remit.provenance.dates import dates
-from remit.provenance.identifiers import Identifier, Kind
+from remit.provenance.identifiers import Identifier, Kind, identifier
 from remit.provenance.ledger import Ledger
 from remit.provenance.level import Level
+from remit.provenance.numbers import QUANTITIES
 from remit.provenance.outgoing import by_link, labels_of, opaque_in, private_in
 from remit.provenance.phrases import words_in
 from remit.provenance.records import NAMING, Source
 from remit.provenance.values import Value, all_values, certain_together, is_field, pieced, values_of
-from remit.provenance.words import LONGEST
+from remit.provenance.words import LONGEST, number_meant
 from remit.skills import Skill
 
 USER = "your own words"
@@ -115,10 +116,13 @@ def _said(target: Value, ledger: Ledger) -> bool:
     value, words = target.value, ledger.words
     if isinstance(value, str) and (target.kind == "url" or _is_link(target)):
         return words.name_url(value)
-    if not isinstance(value, str) or value.strip().isdigit():
-        which = bool(target.kind) or isinstance(value, str)
-        return words.name_number(target.text.strip(), target.field, which=which)
-    return words.name(value)
+    if not isinstance(value, str):
+        return words.name_number(target.text, target.field, which=bool(target.kind))
+    number = number_meant(value)
+    if number is None or identifier(value) is not None:
+        return words.name(value)
+    how_much = not target.kind and not value.strip().isdigit() and not QUANTITIES.isdisjoint(words_in(target.field))
+    return words.name_number(number, target.field, which=not how_much) or words.name_fraction(value)
 
 
 def _is_link(target: Value) -> bool:

@@ -5,11 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from remit.provenance.phrases import words_in
+
 _NUMBER = re.compile(
     r"(?<![\w.,'\u2019])[-+]?(?:\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3}){1,4}(?!\d)|\d{1,15})(?:[.,'\u2019]\d{1,15})*"
     r"(?![\w]|[.,'\u2019]\d)"
 )
-_ANNOUNCED = re.compile(r"(?:\b(?:id|number|no|nr|item|entry)\.?\s*[:=]?\s*|#\s*)(\d{1,7})\b")
+_AND = re.compile(r"\s(?:and|&)\s#?\d{1,7}")
+_ENDED = (
+    r"(?=[.!?:;,)]*(?:[\x00\n]|\Z)|[.!?:;,)]+\s"
+    r"|\s(?:to|from|into|in|on|at|for|with|by|as|and|please|now|then|but)\b)"
+)
+"""What may follow a number that is not the number of something: in `no 7 times` it is."""
+
+_ANNOUNCED = re.compile(
+    r"(?:\b(?:id|number|no\.|no(?=\s*[:=])|nr|item|entry)\.?\s*[:=]?\s*|#\s*)(\d{1,7})\b"
+    rf"|(?<!is )(?<!are )\bno\s(\d{{1,7}})\b{_ENDED}"
+)
+_ITEM = r"#?\d{1,7}"
+_LIST = rf"{_ITEM}(?:,\s{_ITEM})*,?\s(?:and|&)\s{_ITEM}{_ENDED}"
+"""`3, 4 and 5`, but not `mail 3 and 4 drafts`."""
+
+_DIGITS = re.compile(r"\d+")
 _POINTS = re.compile(r"[.,'\u2019]")
 
 QUANTITIES = frozenset(("amount", "price", "sum", "total", "count", "quantity", "limit", "value", "size"))
@@ -49,7 +66,36 @@ def amount(text: str) -> float | None:
 
 def announced(text: str) -> set[str]:
     """Return the numbers that `text` calls an id, a number or an item."""
-    return set(_ANNOUNCED.findall(text.casefold()))
+    return {match[1] or match[2] for match in _ANNOUNCED.finditer(text.casefold())}
+
+
+def whole_number(text: str) -> str | None:
+    """Return the digits of the whole number that a text is, in whatever writing: `3`, `+3`, `3.0`, `3.`, `#3`.
+
+    None where it is something else, a number below zero or one that people read in two ways.
+    """
+    plain = text.strip()
+    if plain.isdigit():
+        return plain
+    words = words_in(plain)
+    if len(words) == 1 and words[0].isdigit():
+        return None if plain.startswith("-") else words[0]
+    number = amount(plain)
+    return str(int(number)) if number is not None and number >= 0 and number.is_integer() else None
+
+
+def listed(said: str, of: Collection[str]) -> set[str]:
+    """Return the numbers that stand in a list of several of something: `mails 3, 4 and 5`.
+
+    Args:
+        said: by the user, as written, folded; a zero sign ends each message.
+        of: words of the argument's name.
+    """
+    if _AND.search(said) is None:
+        return set()
+    kinds = "|".join(re.escape(word.removesuffix("s") or word) for word in of if word not in _NO_KIND)
+    found = re.finditer(rf"\b(?:{kinds})s?\s({_LIST})", said) if kinds else ()
+    return {number for match in found for number in _DIGITS.findall(match[1])}
 
 
 def counted(number: str, said: str, of: Collection[str], *, which: bool) -> bool:

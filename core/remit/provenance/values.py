@@ -92,14 +92,52 @@ def is_field(step: Step) -> TypeGuard[str]:
 
 
 def together(values: Sequence[Value]) -> tuple[str, ...]:
-    """Return the ends of all values one after the other, in one text with spaces between and in one without.
+    """Return the ends of the values of each row one after the other, in a text with spaces between and in one without.
 
     Empty for a single value: there is nothing that it could go on in.
     """
-    if len(values) < 2:
-        return ()
-    ends = [_ends(one.text) for one in values]
-    return " ".join(ends), "".join(ends)
+    joined = [[_ends(one.text) for one in row] for row in _rows(values)]
+    return tuple(text for ends in joined for text in (" ".join(ends), "".join(ends)))
+
+
+def _rows(values: Sequence[Value]) -> list[list[Value]]:
+    """Return the values that may go on in each other: all of them, and those of a kind, whatever stands between them.
+
+    Of a kind are those under one name in a list of objects, in one column of a list of lists, the names or the values
+    of one object, and texts or numbers alone: `[{"n": 1, "part": "4111"}, {"n": 2, "part": "1111"}]`.
+    """
+    rows: dict[tuple[int, ...], list[Value]] = {}
+    for kind in (_whole, _column, _column_of_free_names, _type):
+        alike: dict[object, list[int]] = {}
+        for number, one in enumerate(values):
+            alike.setdefault(kind(one), []).append(number)
+        for numbers in alike.values():
+            if len(numbers) > 1:
+                rows.setdefault(tuple(numbers), [values[number] for number in numbers])
+    return list(rows.values())
+
+
+def _whole(one: Value) -> object:
+    return None
+
+
+def _type(one: Value) -> object:
+    return isinstance(one.value, str)
+
+
+def _column(one: Value) -> object:
+    """Return where a value stands but for the numbers of list items; in a list of lists the last one is a column."""
+    *above, last = one.place
+    table = any(isinstance(step, int) for step in above)
+    steps = [None if isinstance(step, int | Name) else step for step in above]
+    return (*steps, Name if isinstance(last, Name) else None if isinstance(last, int) and not table else last)
+
+
+def _column_of_free_names(one: Value) -> object:
+    """Return the same where all free names are one."""
+    *above, last = one.place
+    steps = [None if isinstance(step, int | Below) else step for step in above]
+    return (*steps, type(last) if isinstance(last, Name | Below) else last)
 
 
 def _joins_addresses(values: Sequence[Value]) -> bool:
@@ -108,18 +146,19 @@ def _joins_addresses(values: Sequence[Value]) -> bool:
 
 
 def pieced(values: Sequence[Value]) -> Iterator[Identifier]:
-    """Yield what would be an identifier if some values in a row were one: `["4111", "1111", ...]`.
+    """Yield what would be an identifier if some values of a row were one: `["4111", "1111", ...]`.
 
     Whether it is one only the caller can tell: by whether somebody wrote it so.
     """
     if len(values) < 2:
         return
     alone = {(one.kind, one.value) for value in values for one in value.found}
-    fused = together(values)[1]
-    for found in (*identifiers(fused), *_windows(values)):
-        if (found.kind, found.value) not in alone:
-            alone.add((found.kind, found.value))
-            yield found
+    for row in _rows(values):
+        fused = "".join(_ends(one.text) for one in row)
+        for found in (*identifiers(fused), *_windows(row)):
+            if (found.kind, found.value) not in alone:
+                alone.add((found.kind, found.value))
+                yield found
 
 
 def certain_together(values: Sequence[Value]) -> Iterator[Identifier]:

@@ -13,7 +13,7 @@ from typing import Final
 from remit.provenance.dates import DATES, Date, certain_dates, dates, same_day
 from remit.provenance.hosts import Place, host_meant, place_of
 from remit.provenance.identifiers import Identifier, identifier, identifiers
-from remit.provenance.numbers import QUANTITIES, amount, amounts, announced, counted
+from remit.provenance.numbers import QUANTITIES, amount, amounts, announced, counted, listed, whole_number
 from remit.provenance.phrases import folded, letters_of, phrase_of, phrases_of, words_in
 
 MOST_WORDS = 40
@@ -25,8 +25,10 @@ LONGEST_HEARD = 100_000
 LONGEST = 2_200
 """Characters from which a value is a text rather than a name or URL."""
 
+_AFTER_EXACT = r"(?![\w\\@*~-]|[/.][^\s\x00)])"
 _EXTENSION = re.compile(r"\.[^\W_]{1,5}\Z")
 _FRACTION = re.compile(r"[-+]?\d{1,15}(?:[.,]\d{1,15})+|-\d{1,15}")
+_POINTED = re.compile(r"\d{1,15}[.,]\d{1,15}")
 _TIME = re.compile(
     r"[\sT,]*(?:(?<!\d)\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:\s?[ap]m|Z|[+-]\d{2}:?\d{2})?)?\s*", re.IGNORECASE
 )
@@ -59,6 +61,11 @@ def stem_of(name: str) -> str:
     return _EXTENSION.sub("", name)
 
 
+def number_meant(value: str) -> str | None:
+    """Return the digits of the number that a value is in another writing; None where its marks lead elsewhere."""
+    return None if _EXACT.search(_way(value.strip())) else whole_number(value)
+
+
 class Words:
     """What the user said, ready to be asked what it names."""
 
@@ -73,6 +80,7 @@ class Words:
         self._amounts: set[float] = set()
         self._announced: set[str] = set()
         self._dates: list[Date] = []
+        self._listed: dict[str, set[str]] = {}
 
     def hear(self, text: str) -> None:
         """Add what the user said; beyond `LONGEST_HEARD` characters it names nothing."""
@@ -80,6 +88,7 @@ class Words:
         self._words += phrases_of(text).lstrip() + "\x00 "  # nothing is named across two messages
         self._said += folded(text) + "\x00"
         self._letters += letters_of(text) + "\x00"
+        self._listed.clear()
         self._dates += certain_dates(text)
         self._amounts.update(amounts(text))
         self._announced |= announced(text)
@@ -108,9 +117,9 @@ class Words:
             return self.name_identifier(whole) or self._names_file(value, whole)
         if DATES.search(value):
             return self._names_dated(value)
-        plain = value.strip()
-        if plain.isdigit():
-            return plain in self._announced
+        plain, number = value.strip(), number_meant(value)
+        if number is not None:
+            return number in self._announced or self.name_fraction(plain)
         if _FRACTION.fullmatch(plain):
             return amount(plain) in self._amounts or self._names_exactly(plain)
         return self._names_text(plain)
@@ -124,10 +133,23 @@ class Words:
             which: it can only say which one; else it may say how much, too.
         """
         of = words_in(argument)
-        if number in self._announced or number in self._numbers or counted(number, self._words, of, which=which):
+        if number in self._announced or number in self._numbers or number in self._listed_of(of):
+            return True
+        if counted(number, self._words, of, which=which):
             return True
         how_much = not which and (not number.isdigit() or not QUANTITIES.isdisjoint(of))
         return how_much and float(number) in self._amounts
+
+    def _listed_of(self, of: list[str]) -> set[str]:
+        """Return the numbers of a list that the user made of something; a call may ask for thousands."""
+        key = " ".join(of)
+        if key not in self._listed:
+            self._listed[key] = listed(self._said, of)
+        return self._listed[key]
+
+    def name_fraction(self, text: str) -> bool:
+        """Tell whether the user wrote a number with a point in it, such as the version `3.0`, as it stands."""
+        return _POINTED.fullmatch(text.strip()) is not None and self._names_exactly(text.strip())
 
     def _names_dated(self, value: str) -> bool:
         """Every day must be named, and so must what stands around the days, but for the time of day."""
@@ -149,8 +171,13 @@ class Words:
 
     def _names_exactly(self, value: str) -> bool:
         """What is written with marks that lead elsewhere, such as a path, must be written so by the user."""
-        exact = re.escape(folded(_way(value)))
-        return re.search(rf"(?<![\w/\\.~@*$-]){exact}(?![\w\\@*~-]|[/.][^\s])", self._said) is not None
+        plain = folded(_way(value))
+        exact = re.escape(plain)
+        if re.search(rf"(?<![\w/\\.~@*$-]){exact}{_AFTER_EXACT}", self._said) is not None:
+            return True
+        if "*" in plain or f"**{plain}**" not in self._said:
+            return False
+        return re.search(rf"(?<![^\s(\x00])\*\*{exact}\*\*{_AFTER_EXACT}", self._said) is not None
 
     def name_identifier(self, found: Identifier) -> bool:
         """Tell whether the user named this identifier."""
@@ -184,7 +211,11 @@ class Words:
 
     def _names_file(self, value: str, whole: Identifier) -> bool:
         """`notes.md` may be a file, and could be a host: its words name it where its ending stands there, too."""
-        if not isinstance(whole.value, Place) or whole.value.leads_on or not self.name_words(value):
+        if not isinstance(whole.value, Place):
+            return False
+        if whole.value.leads_on:
+            return "://" not in value and self._names_exactly(value.strip())
+        if not self.name_words(value):
             return False
         last = words_in(stem_of(value))[-1:] or [""]
         return f"{last[0]}{value[len(stem_of(value)) :].casefold()}" in self._said
