@@ -133,3 +133,25 @@ def test_state_is_private(place: Home) -> None:
     root = Path(place.environment["REMIT_STATE"])
     for path in [root, *root.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["policy", "test", "none.toml"], "none.toml cannot be read: No such file or directory\n  next: name a file"),
+        (
+            ["run", "x", "--model", "m", "--attach", "none.png"],
+            "cannot be attached: No such file or directory\n  next: ",
+        ),
+        (
+            ["secrets", "set", "mail.token", "env:X"],
+            "no pack 'mail' is installed or locked here\n  next: remit packs list",
+        ),
+        (["secrets", "set", "good.token", "env:X"], "asks for none\n  next: remit secrets list"),
+        (["policy", "explain", "good.add", "{}"], "do not fit good.add:\n- a: is required, but missing"),
+    ],
+    ids=["cases", "attach", "pack", "secret", "arguments"],
+)
+def test_what_is_not_there_is_said_in_words_with_a_next_step(place: Home, arguments: list[str], says: str) -> None:
+    ran = place.remit(*arguments, expect=None)
+    assert ran.code in (1, 2) and says in ran.err and "next: " in ran.err and "Errno" not in ran.err, ran

@@ -37,12 +37,13 @@ def offered(server: ModelServer, turn: int) -> list[str]:
 
 def test_a_list_waits_is_edited_and_holds(here: Here) -> None:
     with serve([calls(PROPOSED), calls(SAVE), text("Saved.")]) as server:
-        here.remit("run", "Save hi in a.txt.", "--session", "s1", *speaking(server), expect=3)
+        ran = here.remit("run", "Save hi in a.txt.", "--session", "s1", *speaking(server), expect=3)
         assert offered(server, 0) == ["remit__enable_skills"]
         assert server.bodies[0]["tool_choice"]["function"]["name"] == "remit__enable_skills"
         shown = here.remit("sessions", "show", "s1")
         assert "proposed and not confirmed: files.delete_file, files.write_file" in shown.out
         (asked,) = here.remit("signoff", "list", "--json").json
+        assert f"next: remit signoff show {asked['id'][:12]}, and then approve or deny it" in ran.err
         whole = here.remit("signoff", "show", asked["id"])
         assert "files.delete_file: write, destroy" in whole.out and "fs.write ${workspace}/**" in whole.out
         fewer = ("--arguments", '{"skills": ["files.write_file"]}')

@@ -84,8 +84,15 @@ def test_a_falsified_log_is_named_and_ends_with_1(folder: Path, remit: Shell) ->
     key = remit("key").strip()
     change(folder, "UPDATE records SET who = 'mallory' WHERE seq = 7")
     assert "first bad record: 7, edited" in remit("verify", "--against", "anchor.txt", "--key", key, expect=1)
+    assert "  next: end every program that uses it" in remit.err and "remit log verify --file COPY" in remit.err
     facts = remit.json("verify", expect=1)
     assert facts["holds"] is False and facts["first"]["seq"] == 7 and facts["first"]["kind"] == "edited"
+
+
+def test_a_file_that_is_damaged_says_what_may_still_hold(folder: Path, remit: Shell, tmp_path: Path) -> None:
+    (tmp_path / "no.db").write_bytes(b"x" * 8_192)
+    remit("verify", "--file", str(tmp_path / "no.db"), expect=1)
+    assert "cannot be read" in remit.err and "a copy that remit log backup made" in remit.err
 
 
 def test_records_taken_from_the_end_are_missed_without_an_anchor_too(folder: Path, remit: Shell) -> None:

@@ -127,3 +127,32 @@ def test_what_shows_nothing_is_written_out_and_an_emoji_keeps_its_style() -> Non
     for letter in "\u3164\U000e0100\u034f\u2800\U0001d159\ufe0f":
         assert screen.visible(f"a{letter}b").isascii(), letter
     assert screen.visible("\u2764\ufe0f\ufe0f 10\u00a0\u20ac") == "\u2764\ufe0f\\ufe0f 10\u00a0\u20ac"
+
+
+def test_a_table_breaks_prose_before_names_and_dates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "columns", lambda _: 40)
+    rows = [("files.write_file", "it changes something in a folder", "2026-11-30 16:10")]
+    shown = screen.table(("skill", "because", "asked"), rows)
+    assert max(map(len, shown.splitlines())) <= 40
+    for whole in ("files.write_file", "something", "2026-11-30", "16:10"):
+        assert whole in shown, shown
+    narrow = screen.table(("skill", "path"), [("files.write_file", "/srv/a-long-path/of-a-deployment/remit.toml")])
+    assert "files.write_file" in narrow and max(map(len, narrow.splitlines())) <= 40
+
+
+def test_a_question_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from remit.cli import opening
+
+    asked: list[str] = []
+
+    def typed(prompt: str) -> str:
+        asked.append(prompt)
+        return "y"
+
+    monkeypatch.setattr(screen, "columns", lambda _: 40)
+    monkeypatch.setattr(opening, "typed", typed)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    question = "Enable pack mail, and take its word that mail.send only reads (--distrust-read refuses that)?"
+    assert opening.agreed(question, yes=False)
+    (prompt,) = asked
+    assert all(len(line) <= 40 for line in prompt.splitlines()) and prompt.split() == [*question.split(), "[y/N]"]

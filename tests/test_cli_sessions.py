@@ -62,7 +62,7 @@ def test_lists_fit_a_terminal_and_the_beginning_of_an_id_is_enough(here: Here) -
     assert max(screen.width(line) for out in shown.values() for line in out.splitlines()) <= 80
     assert session in shown["sessions"] and session in shown["signoff"]
     (asked,) = here.remit("signoff", "list", "--json").json
-    assert asked["id"][:12] in shown["signoff"] and "6 d left" in shown["signoff"]
+    assert asked["id"][:12] in shown["signoff"] and "7 d left" in shown["signoff"]
     with serve([text("Saved.")]) as server:
         here.remit("sessions", "resume", session[:6], *speaking(server), expect=3)
     assert f"session {session}" in here.remit("sessions", "show", session[:4]).out
@@ -79,6 +79,29 @@ def test_all_that_are_ready_go_on_together(here: Here, monkeypatch: pytest.Monke
         worked = here.remit("sessions", "work", "--json", *speaking(server), expect=3).json
         assert ([one["session"] for one in worked["done"]], worked["waiting"]) == (["s1"], 1)
         assert "0 sessions went on, 1 wait" in here.remit("sessions", "work", *speaking(server), expect=3).out
+
+
+def test_what_parks_again_waits_again(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    parked(here, "s1")
+    approve(here, monkeypatch)
+    with serve([calls(("files__write_file", {"path": "b.txt", "content": "hi"}))]) as server:
+        out = here.remit("sessions", "work", *speaking(server), expect=3).out
+    assert "1 session went on, 1 waits for sign-off" in out
+
+
+def test_a_session_whose_process_is_gone_is_interrupted_wherever_it_is_shown(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parked(here, "s1")
+    monkeypatch.setenv("REMIT_STATE", str(here.place / "state"))
+    with Deployment.open(here.folder) as deployment, State(deployment.state_folder) as state:
+        saved = state.load_session("s1")
+        assert saved is not None
+        state.save_session("s1", saved.transcript, status="running")
+    assert "interrupted" in here.remit("sessions", "list").out
+    shown = here.remit("sessions", "show", "s1")
+    assert shown.out.startswith("session s1: interrupted\n") and "next: remit sessions resume s1" in shown.err
+    assert here.remit("sessions", "show", "s1", "--json").json["interrupted"] is True
 
 
 def test_the_list_has_headings_in_line_and_leaves_evaluations_out(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

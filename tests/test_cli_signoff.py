@@ -41,7 +41,7 @@ def test_nothing_waits(here: Here) -> None:
 def test_everything_that_an_approver_must_know_is_shown(here: Here) -> None:
     one = parked(here, path="notes/a.txt", content="x" * 5_000 + "END")
     listed = here.remit("signoff", "list")
-    assert one["id"][:12] in listed.out and "default write" in listed.out and "6 d left" in listed.out
+    assert one["id"][:12] in listed.out and "default write" in listed.out and "7 d left" in listed.out
     shown = here.remit("signoff", "show", one["id"][:8])
     for text in (
         "files.write_file",
@@ -108,7 +108,8 @@ def test_a_denial_reaches_the_model_with_its_reason(here: Here) -> None:
     assert told.out == "denied: files.write_file\n" and "remit sessions resume" in told.err
     result = resumed(here, one["session"])
     assert "not this" in result.calls[0].text and file(here) != "denied"
-    assert "was denied by" in here.remit("signoff", "approve", one["id"], "--digest", one["digest"], expect=1).err
+    told = here.remit("signoff", "approve", one["id"], "--digest", one["digest"], expect=1).err
+    assert "was denied by" in told and f"next: remit signoff show {one['id'][:12]} shows the answer" in told
     shown = here.remit("signoff", "show", one["id"])
     assert "deny by" in shown.out and "\u202e" not in shown.out
     assert one["id"] in [found["id"] for found in here.remit("signoff", "list", "--all", "--json").json]
@@ -196,7 +197,8 @@ def test_a_request_that_was_changed_after_it_was_asked_is_not_approved(here: Her
 
 
 @pytest.mark.parametrize(
-    ("keys", "code", "state_"), [("\n", 1, "pending"), ("yes\n", 1, "pending"), ("a\n", 0, "approved")]
+    ("keys", "code", "state_"),
+    [("\n", 1, "pending"), ("yes\n", 1, "pending"), ("A\n", 1, "pending"), ("a\n", 0, "approved")],
 )
 def test_on_a_terminal_enter_does_not_approve(here: Here, keys: str, code: int, state_: str) -> None:
     one = asked(here)

@@ -124,7 +124,7 @@ def test_two_people_with_tokens(ruled: Here) -> None:
     tokens = {name: ruled.remit("signoff", "people", "--add", name).out.strip() for name in ("ann", "bob")}
     assert "2 must approve" in ruled.remit("signoff", "show", one["id"]).out
     own = ruled.remit("signoff", "approve", one["id"], "--digest", one["digest"], expect=1)
-    assert "for whom it is done" in own.err
+    assert "for whom it is done" in own.err and f"approve {one['id'][:12]} --as NAME, by that person" in own.err
 
     def approve(name: str, token: str, expect: int = 0) -> str:
         with_token = Here(place=ruled.place, environment={"REMIT_SIGNOFF_TOKEN": token})

@@ -11,7 +11,8 @@ import struct
 import termios
 
 from remit.cli.steps import Steps
-from remit.loop.events import Event, Told, TurnRetried
+from remit.loop.events import CallFinished, CallProposed, Event, Told, TurnRetried
+from remit.values import Call, Result
 
 REASON = "model m: POST http://127.0.0.1:9/v1/chat/completions cannot be reached (all connection attempts failed)"
 RETRIED = TurnRetried(session="s", step=1, wait=1.0, reason=REASON)
@@ -43,3 +44,20 @@ def test_a_file_gets_lines_that_are_not_broken() -> None:
     stream = io.StringIO()
     Steps(stream=stream).show(RETRIED)
     assert stream.getvalue() == f"asking again in 1.0 s: {REASON}\n"
+
+
+def test_a_call_that_never_began_is_named_before_its_result() -> None:
+    first, held = (Call(id=name, skill="files.write_file", arguments=f'"{name}"', session="s") for name in ("a", "b"))
+    stream = io.StringIO()
+    steps = Steps(stream=stream)
+    steps.show(CallProposed(session="s", call=first))
+    for call in (first, held):
+        result = Result(call=call.id, skill=call.skill, status="parked", text="waits")
+        steps.show(CallFinished(session="s", call=call, result=result))
+    begun = [line for line in stream.getvalue().splitlines() if line.startswith(("->", "<-"))]
+    assert [line.split()[:3] for line in begun] == [
+        ["->", "files.write_file", '"a"'],
+        ["<-", "parked", "in"],
+        ["->", "files.write_file", '"b"'],
+        ["<-", "parked", "in"],
+    ]

@@ -161,6 +161,22 @@ def test_what_cannot_be_ranked_is_shown_with_both_values() -> None:
     assert line.startswith('agent.prompt: nothing becomes "Be brief. Be') and len(line) < 300
 
 
+def test_every_new_key_of_a_table_is_shown_also_one_that_is_as_it_would_be_anyway() -> None:
+    before = config(BASE + "[memory]\nfacts = true\n")
+    slots = '[memory]\nfacts = true\n[memory.slots]\nhome_city = "text"\nborn = "date"\n'
+    lines = compare(before, LOCK, config(BASE + slots), LOCK).lines()
+    assert sorted(lines) == [
+        'memory.slots.born.type: nothing becomes "date"',
+        'memory.slots.home_city: nothing becomes {"type": "text"}',
+    ]
+    back = compare(config(BASE + slots), LOCK, before, LOCK).lines()
+    assert 'memory.slots.home_city: {"type": "text"} becomes nothing' in back
+    other = slots.replace('home_city = "text"', 'home_city = "list"')
+    assert compare(config(BASE + slots), LOCK, config(BASE + other), LOCK).lines() == (
+        'memory.slots.home_city.type: "text" becomes "list"',
+    )
+
+
 AGENT = """
 [agents.editor]
 description = "Edits."

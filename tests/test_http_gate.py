@@ -379,4 +379,11 @@ def test_who_comes_from_this_machine_is_the_person_here_only_with_the_key(
     assert asked(keyed, "GET", "/signoffs", headers=here, **far).status_code == 403
     token = tokens.add("ada")
     assert asked(keyed, "GET", "/signoffs", headers=here).status_code == 401, "as soon as there is a token it is needed"
+    assert asked(open_, "GET", "/signoffs").status_code == 401
     assert asked(keyed, "GET", "/signoffs", headers=bearer(token)).status_code == 200
+    tokens.remove("ada")
+    found = [asked(app, "GET", "/signoffs", headers=here).status_code for app in (closed, keyed, open_)]
+    assert found == [401, 200, 401], "the key counts again"
+    found = [asked(app, "GET", "/signoffs").status_code for app in (closed, keyed, open_)]
+    assert found == [401, 401, 401], "without it the last token's removal lets nobody in"
+    assert asked(keyed, "GET", "/signoffs", headers=here, **far).status_code == 403

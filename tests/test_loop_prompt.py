@@ -106,6 +106,7 @@ def test_agents_memory_and_what_each_part_takes_are_shown_as_they_are_sent(
     assert model.requests[0].messages[1].content.startswith(shown[""]["memory"]["text"])
     assert shown[""]["memory"]["facts"] == 1 and "Oslo" in shown[""]["memory"]["text"]
     assert shown["helper"]["fragments"][0]["text"] == "Be a helper." and shown["helper"]["memory"] is None
+    assert shown["helper"]["fragments"][0]["source"] == "agent helper"
     assert run(["prompt", "show"]) == 0
     out = capsys.readouterr().out
     assert (

@@ -79,6 +79,8 @@ def test_a_declared_slot_says_whether_an_array_is_a_list(tmp_path: Path) -> None
         fact = json.loads(made.remit("memory", "set", name, '["tea", "books"]', "--json").out)
         assert fact["value"] == kept
     assert "one text" in made.remit("memory", "set", "likes", "[[1]]", expect=2).err
+    unknown = made.remit("memory", "set", "hobby", "tea", expect=2).err
+    assert "no fact hobby here; there are likes, note" in unknown and "next: remit memory list" in unknown
 
 
 def test_many_are_forgotten_only_when_somebody_agrees(here: Here) -> None:

@@ -96,6 +96,25 @@ def test_each_answer(terminal: Terminal, lines: tuple[str, ...], answer: str, re
     assert decision.by and decision.channel == "terminal"
 
 
+@pytest.mark.parametrize("typed", ["A", "S", "allow", "session"])
+def test_only_what_the_screen_names_approves(terminal: Terminal, typed: str) -> None:
+    async def main() -> SignoffDecision:
+        task = asyncio.create_task(TerminalApprover(terminal.name).ask(REQUEST))
+        await asyncio.to_thread(terminal.shown, "(Enter denies): ")
+        for _ in range(3):
+            terminal.types(f"{typed}\n")
+            hint = " in small letters" if typed.isupper() else ""
+            await asyncio.to_thread(terminal.shown, f"Type a, s, e, d, q or ?{hint}; nothing else allows it.")
+        return decided(await asyncio.wait_for(task, 20))
+
+    assert asyncio.run(main()).answer == "deny"
+
+
+def test_a_refusal_may_be_in_capitals(terminal: Terminal) -> None:
+    decision = asyncio.run(_answer(terminal, "D too dangerous\n"))
+    assert (decision.answer, decision.reason) == ("deny", "too dangerous")
+
+
 def test_yes_is_not_enough(terminal: Terminal) -> None:
     async def main() -> SignoffDecision:
         task = asyncio.create_task(TerminalApprover(terminal.name).ask(REQUEST))

@@ -13,6 +13,7 @@ from remit.cli.faults import telling_faults
 from remit.cli.opening import typed
 from remit.cli.run import add_model, agent, show, tell_of_new_session
 from remit.cli.steps import Steps
+from remit.cli.withheld import with_open_list
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def turn(speaker: Agent, question: str | None, session: str, **asked: Unpack[Ask
                 result = speaker.resume(session, on_event=steps.show)
             else:
                 result = speaker.run(question, session=session, on_event=steps.show, **asked)
-        show(result)
+        show(with_open_list(speaker, result))
         if result.status == "parked":
             screen.warn("  or here: /resume once it is answered, /withdraw before another question")
     except UsageError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ def configure(actions: Any) -> None:
     for add in (_verifying, _anchoring, _proving, _keys, _settling, _copying):
         action = add(actions)
         add_folder(action)
+        add_json(action)
 
 
 def _verifying(actions: Any) -> argparse.ArgumentParser:
@@ -54,7 +56,6 @@ def _verifying(actions: Any) -> argparse.ArgumentParser:
         help="the public key that must have signed, or a file that holds it (default: the one kept beside the log)",
     )
     action.add_argument("--file", metavar="STATE.DB", help="verify this file, such as a backup")
-    add_json(action)
     action.set_defaults(action=verify_log)
     return action
 
@@ -68,7 +69,6 @@ def _anchoring(actions: Any) -> argparse.ArgumentParser:
         'remit log anchor --to "command:ssh keeper@host.example keep-anchor"',
     )
     action.add_argument("--to", metavar="PLACE", help="a file, git:REF, or command:... (default: printed)")
-    add_json(action)
     action.set_defaults(action=anchor)
     return action
 
@@ -107,7 +107,6 @@ def _settling(actions: Any) -> argparse.ArgumentParser:
     answer.add_argument("--done", action="store_true", help="it was done")
     answer.add_argument("--not-done", action="store_true", help="it was not done, and may be called again")
     action.add_argument("--note", default="", help="how you know")
-    add_json(action)
     action.set_defaults(action=settle)
     return action
 
@@ -172,6 +171,10 @@ def _show(found: Verified, *, anchored: bool, given: bool, keyed: bool) -> None:
                 screen.say(f"  also {one.seq}, {one.kind}: {screen.visible(one.text)}")
         if found.count > len(found.findings):
             screen.say(f"  and {found.count - len(found.findings)} more")
+        screen.next_step(
+            "end every program that uses it, and keep the state folder as it is\n"
+            "see whether a copy holds that remit log backup made: remit log verify --file COPY --key log.pub"
+        )
         return
     screen.say(f"{screen.styled('the log holds', 'green')}: {found.records} records")
     screen.say(f"  root         {found.root}")
@@ -216,13 +219,14 @@ def prove_record(options: argparse.Namespace) -> int:
     with opened_state(options.folder) as state:
         text = str(prove(state, options.number, key=_key_reference(options.folder)))
     if not options.out:
-        screen.say(text.rstrip("\n"))
+        _say(options, {"record": options.number, "proof": text}, text.rstrip("\n"))
         return 0
     try:
         replace_file(Path(options.out), text.encode())
     except OSError as error:
         raise UsageError(f"{options.out} cannot be written: {error.strerror or error}") from None
-    screen.say(f"{options.out}: record {options.number}, to be checked with `remit log key`")
+    said = f"{options.out}: record {options.number}, to be checked with `remit log key`"
+    _say(options, {"record": options.number, "file": options.out}, said)
     return 0
 
 
@@ -237,10 +241,11 @@ def show_key(options: argparse.Namespace) -> int:
         folder = state.folder
     if options.new:
         made = make_key(options.new, name=name)
-        screen.say(str(made.verifier))
+        _say(options, {"key": str(made.verifier), "made": options.new}, str(made.verifier))
         screen.next_step(f'write key = "{options.new}" under [log] in remit.toml, then run `remit apply`')
         return 0
-    screen.say(str(load_signer(folder, _key_reference(options.folder), name=name).verifier))
+    key = str(load_signer(folder, _key_reference(options.folder), name=name).verifier)
+    _say(options, {"key": key}, key)
     return 0
 
 
@@ -273,8 +278,16 @@ def back_up(options: argparse.Namespace) -> int:
     from remit.state.backup import backup
 
     size = backup(_state_folder(options.folder), Path(options.file))
-    screen.say(f"{options.file}: {size} bytes, to be checked with `remit log verify --file {options.file}`")
+    said = f"{options.file}: {size} bytes, to be checked with `remit log verify --file {options.file}`"
+    _say(options, {"file": options.file, "bytes": size}, said)
     return 0
+
+
+def _say(options: argparse.Namespace, value: Mapping[str, Any], line: str) -> None:
+    if options.json:
+        screen.say_json(value)
+    else:
+        screen.say(screen.visible(line))
 
 
 def _wanted(state: State, name: str) -> Doubt:

@@ -37,6 +37,7 @@ def configure(actions: Any) -> None:
         "--payloads", action="store_true", help="with arguments, texts and results; that is itself recorded"
     )
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--json", action="store_true", help="print what was written into a file as JSON")
     add_filters(parser)
     add_folder(parser)
     parser.set_defaults(action=export)
@@ -52,6 +53,9 @@ def export(options: argparse.Namespace) -> int:
             _tell(state, filters)
         with written_to(options.file, replace=options.force) as target:
             count, erased = _write(state, filters, target, payloads=options.payloads)
+    if options.json and options.file != "-":
+        screen.say_json({"file": options.file, "records": count, "erased": erased, "payloads": options.payloads})
+        return 0
     gone = f", the payloads of {erased} erased before" if erased else ""
     screen.warn(f"{count} records{gone}")
     return 0

@@ -48,7 +48,7 @@ example:
   remit run "How much is 15% of 240?"
 
 exit codes: 0 done, 1 failed, stopped or refused, 2 wrong usage, 3 parked; 4 and 5 a change that nobody has
-accepted, which widens rights or cannot be ranked; 130 interrupted
+accepted, which widens rights or cannot be ranked; 130 interrupted, 143 ended by SIGTERM
 """
 
 

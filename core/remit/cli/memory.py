@@ -67,6 +67,7 @@ Key facts have names, notes of the pack `memory` have numbers; both are meant he
         actions, "export", "write everything as JSON", "remit memory export\nremit memory export mine.json"
     )
     exporting.add_argument("file", nargs="?", default="-", help="a new file; - is standard output (default)")
+    exporting.add_argument("--json", action="store_true", help="print what was written into a file as JSON")
     runs = ((listing, list_all), (showing, show), (setting, set_fact), (forgetting, forget), (exporting, export))
     for action, run in runs:
         add_folder(action)
@@ -135,7 +136,11 @@ def set_fact(options: argparse.Namespace) -> int:
             raise UsageError("this deployment remembers no facts", remedy="write facts = true under [memory]")
         name = whole(options.name)
         value = _value(values, options.kind or kept.memory.declared(name))
-        fact = kept.memory.remember(name, value, origin=_person(), kind=options.kind)
+        try:
+            fact = kept.memory.remember(name, value, origin=_person(), kind=options.kind)
+        except UsageError as error:
+            remedy = "remit memory list shows what there is, [memory.slots] in remit.toml what there may be"
+            raise UsageError(error.message, remedy=error.remedy or remedy) from error
     if options.json:
         screen.say_json(fact.to_json())
     else:
@@ -187,6 +192,13 @@ def export(options: argparse.Namespace) -> int:
             "memory.exported", who=kept.memory.who, body={"facts": len(facts), "notes": len(notes), "by": _login()}
         )
         file.write(json.dumps({"who": kept.memory.who, "facts": facts, "notes": notes}, indent=2) + "\n")
+    if options.file == "-":
+        return 0
+    if options.json:
+        screen.say_json({"file": options.file, "facts": len(facts), "notes": len(notes)})
+    else:
+        said = f"{screen.counted(len(facts), 'fact')} and {screen.counted(len(notes), 'note')}"
+        screen.say(screen.visible(f"wrote {options.file}: {said}"))
     return 0
 
 
@@ -312,5 +324,6 @@ def _plain(name: str, value: Any) -> str:
     if name in ("created", "updated"):
         return datetime.fromtimestamp(float(value)).strftime("%Y-%m-%d %H:%M")
     if isinstance(value, dict):
-        return ", ".join(f"{key} {one}" for key, one in value.items() if one not in ("", False))
+        shown = ((key.replace("_", " "), one) for key, one in value.items() if one not in ("", False))
+        return ", ".join(key if one is True else f"{key} {one}" for key, one in shown)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -171,9 +171,20 @@ def agreed(question: str, *, yes: bool, quiet: bool = False) -> bool:
         screen.warn("nobody is there to agree; --yes accepts what is shown")
         return False
     try:
-        return typed(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return typed(_fitting(f"{question} [y/N]")).strip().lower() in ("y", "yes")
     except EOFError:
         return False
+
+
+def _fitting(question: str) -> str:
+    """Return a question in lines that fit the terminal with what is typed after it, none of them broken in a word."""
+    import textwrap
+
+    room = screen.columns(sys.stdout)
+    if room:
+        lines = textwrap.wrap(question, max(room - 4, 20), break_long_words=False, break_on_hyphens=False)
+        question = "\n".join(lines)
+    return f"{question} "
 
 
 def typed(prompt: str) -> str:

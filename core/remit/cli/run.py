@@ -24,7 +24,7 @@ from remit.cli.opening import (
     read_only,
     whole,
 )
-from remit.cli.withheld import tell_of_withheld
+from remit.cli.withheld import tell_of_withheld, with_open_list
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def run(options: argparse.Namespace) -> int:
             steps.stop()
             screen.warn(saved(session))
             raise
+        result = with_open_list(speaker, result)
         if not options.json:
             show(result)
             tell_of_withheld(speaker, result)
@@ -140,7 +141,8 @@ def _content(name: str) -> bytes:
         with open(name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"{name} cannot be attached: {error}", remedy="name a text file or an image") from error
+        why = error.strerror or error
+        raise UsageError(f"{name} cannot be attached: {why}", remedy="name a text file or an image") from error
 
 
 def labels_of_attached(names: Sequence[str], speaker: Agent) -> frozenset[str]:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Literal, TextIO
 
@@ -23,6 +23,7 @@ GAP = "  "
 NARROWEST = 9
 """Columns to which a column of a table is narrowed at most."""
 
+_SPACED = re.compile(r"\S+\s*|\s+")
 _WORD = re.compile(r"[^\s/._,:=-]*[\s/._,:=-]*")
 
 CODES: Mapping[Style, str] = {
@@ -160,7 +161,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, whole: Col
     ]
     room = columns(sys.stdout)
     if room and _total(widths) > room:
-        widths = _narrowed(widths, [NARROWEST if n not in whole else size for n, size in enumerate(widths)], room)
+        least = [NARROWEST if n not in whole else size for n, size in enumerate(widths)]
+        for narrowest in (_whole_words(headings, plain, least, widths), least):
+            widths = _narrowed(widths, narrowest, room)
         plain = [[_broken(cell, size) for cell, size in zip(row, widths, strict=True)] for row in plain]
     heads = zip_longest(*(_broken([one], size) for one, size in zip(headings, widths, strict=True)), fillvalue="")
     lines = [line for row in plain for line in zip_longest(*row, fillvalue="")]
@@ -186,12 +189,33 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[in
     return found
 
 
+def _whole_words(
+    headings: Sequence[str], rows: Sequence[Sequence[Sequence[str]]], least: Sequence[int], most: Sequence[int]
+) -> list[int]:
+    """Return how wide each column is at least where no word of it is broken: names and paths, which people copy."""
+    found = []
+    for place, size in enumerate(least):
+        lines = [headings[place], *(line for row in rows for line in row[place])]
+        longest = max((width(word) for line in lines for word in line.split()), default=0)
+        found.append(min(max(size, longest), most[place]))
+    return found
+
+
+def _words(line: str, room: int) -> Iterator[str]:
+    """Yield what of a line stays whole: what is between spaces, and where that is too long, between marks."""
+    for word in _SPACED.findall(line):
+        if width(word.rstrip()) <= room:
+            yield word
+        else:
+            yield from _WORD.findall(word)
+
+
 def _broken(cell: Sequence[str], room: int) -> list[str]:
     """Return the lines of a cell in pieces of at most `room` columns, broken after spaces and marks where that does."""
     lines: list[str] = []
     for line in cell:
         now = ""
-        for word in _WORD.findall(line) if width(line) > room else [line]:
+        for word in _words(line, room) if width(line) > room else [line]:
             if now and width(now) + width(word.rstrip()) > room:
                 lines.append(now.rstrip())
                 now = ""

@@ -33,7 +33,6 @@ examples:
     listing = add_action(
         actions, "list", "list secrets, and whether there is a value; never the value", "remit secrets list --json"
     )
-    add_json(listing)
     setting = add_action(
         actions,
         "set",
@@ -46,6 +45,7 @@ examples:
     removing.add_argument("secret", metavar="PACK.NAME")
     for action, run in ((listing, list_all), (setting, set_one), (removing, remove)):
         add_folder(action)
+        add_json(action)
         action.set_defaults(action=run)
 
 
@@ -77,19 +77,22 @@ def set_one(options: argparse.Namespace) -> int:
     from remit.deployment.secrets import bind, keep
 
     if options.reference:
-        return _done(bind(options.folder, options.secret, options.reference))
-    return _done(keep(options.folder, options.secret, _value(options.secret)))
+        return _done(bind(options.folder, options.secret, options.reference), options)
+    return _done(keep(options.folder, options.secret, _value(options.secret)), options)
 
 
 def remove(options: argparse.Namespace) -> int:
     """Bind a secret to nothing."""
     from remit.deployment.secrets import unbind
 
-    return _done(unbind(options.folder, options.secret))
+    return _done(unbind(options.folder, options.secret), options)
 
 
-def _done(proposal: Proposal) -> int:
+def _done(proposal: Proposal, options: argparse.Namespace) -> int:
     proposal.apply()
+    if options.json:
+        screen.say_json({"secret": options.secret, "lines": list(proposal.lines)})
+        return 0
     for line in proposal.lines:
         screen.say(screen.visible(line))
     return 0

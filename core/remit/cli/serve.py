@@ -60,9 +60,10 @@ clear is everybody's.
         help="user: may run; approver: sees and decides sign-offs (default: both)",
     )
     listing = add_action(actions, "list", "list whose tokens there are", "remit serve token list --json")
-    add_json(listing)
     removing = add_action(actions, "remove", "make a person's token worthless", "remit serve token remove ada")
     removing.add_argument("name")
+    for action in (adding, listing, removing):
+        add_json(action)
     printing = add_action(topics, "key", "print the key of this machine", "remit serve key\nremit serve key --new")
     printing.add_argument("--new", action="store_true", help="make a new one; the old one is worthless from now on")
     add_json(printing)
@@ -123,6 +124,9 @@ def show_key(options: argparse.Namespace) -> int:
 def add_token(options: argparse.Namespace) -> int:
     """Make a token, show it once, and record whose it is."""
     token = _tokens(options).add(options.name, options.role)
+    if options.json:
+        screen.say_json({"name": options.name, "role": options.role, "token": token})
+        return 0
     screen.say(token)
     screen.warn(f"this is the token of {options.name}; only its hash is kept, so it cannot be shown again")
     screen.next_step('send it as the header "Authorization: Bearer TOKEN"')
@@ -148,6 +152,9 @@ def remove_token(options: argparse.Namespace) -> int:
     if not _tokens(options).remove(options.name):
         screen.error(f"{options.name} has no token", "remit serve token list")
         return 1
+    if options.json:
+        screen.say_json({"removed": options.name})
+        return 0
     screen.say(f"the token of {options.name} is worthless from now on")
     return 0
 

@@ -13,7 +13,7 @@ from remit.cli.faults import telling_faults
 from remit.cli.log import opened_state
 from remit.cli.opening import add_action, add_folder, add_json, agreed
 from remit.cli.run import EXIT_CODES, add_grant, add_model, agent, plain, show
-from remit.cli.withheld import tell_of_withheld
+from remit.cli.withheld import tell_of_withheld, with_open_list
 from remit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,18 +134,22 @@ def show_session(options: argparse.Namespace) -> int:
     with opened_state(options.folder) as state:
         found = _found(state, options.session)
         grants = grants_of(state, found.id)
+        dead, root = _is_dead(state, found), state.root_of(found.id)
         tasks = state.children_of(found.id)
     if options.json:
         about = {"granted": grants.granted, "proposed": grants.proposed, "void": grants.void}
         granted = {name: None if names is None else sorted(names) for name, names in about.items()}
-        given = {"tasks": [one.id for one in tasks]}
-        screen.say_json({**_facts(found), **granted, **given, "transcript": list(found.transcript)})
+        given = {"tasks": [one.id for one in tasks], "transcript": list(found.transcript)}
+        screen.say_json({**_facts(found), "interrupted": dead, **granted, **given})
         return 0
-    screen.say(screen.visible(f"session {found.id}: {found.status}"))
+    screen.say(screen.visible(f"session {found.id}: {'interrupted' if dead else found.status}"))
     for line in (*_granted(grants), *_given(found, tasks)):
         screen.say(screen.hanging(line))
     for message in found.transcript:
         _show_message(message)
+    if dead:
+        screen.warn("interrupted: its process is gone")
+        screen.next_step(f"remit sessions resume {root}")
     return 0
 
 
@@ -229,17 +233,17 @@ def work(options: argparse.Namespace) -> int:
                     done.append(_resumed(speaker, session, quiet=options.json))
                 except UsageError as error:  # another process was faster
                     screen.warn(error.message)
+    wait = len(parked) - len(ready) + sum(one.status == "parked" for one in done)
     if options.json:
-        screen.say_json({"done": [plain(one) for one in done], "waiting": len(parked) - len(ready)})
+        screen.say_json({"done": [plain(one) for one in done], "waiting": wait})
     else:
         for one in done:
             screen.say(f"session {one.session}:")
             show(one)
-        wait = len(parked) - len(ready)
         went = screen.counted(len(done), "session")
         screen.say(f"{went} went on, {wait} {'waits' if wait == 1 else 'wait'} for sign-off")
     codes = {EXIT_CODES[one.status] for one in done}
-    return 1 if 1 in codes else 3 if 3 in codes or len(parked) > len(ready) else 0
+    return 1 if 1 in codes else 3 if wait else 0
 
 
 def _resumed(speaker: Agent, session: str, *, quiet: bool, grant: list[str] | None = None) -> RunResult:
@@ -248,7 +252,7 @@ def _resumed(speaker: Agent, session: str, *, quiet: bool, grant: list[str] | No
     steps = Steps(quiet=quiet)
     try:
         with telling_faults(speaker.state):
-            return speaker.resume(session, on_event=steps.show, grant=grant)
+            return with_open_list(speaker, speaker.resume(session, on_event=steps.show, grant=grant))
     except KeyboardInterrupt:
         steps.stop()
         screen.warn(f"  session {session} is saved; remit sessions resume {session} goes on with it")

@@ -143,7 +143,8 @@ def progress(one: StoredSignoff) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Return a length of time in its largest unit: `6 d`, `23 h`, `5 min`."""
+    """Return a length of time in its largest unit: `6 d`, `23 h`, `5 min`; what lacks seconds of a unit is one."""
+    seconds += 30
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from remit.cli import screen
 from remit.cli.log import opened_state
 from remit.cli.opening import add_action, add_folder, add_json, typed, whole
-from remit.cli.signoff import SHOWN_ID, described, facts
+from remit.cli.signoff import SHOWN_ID, described, facts, progress
 from remit.cli.signoff_scope import add_scope, scope, standing_of
 from remit.errors import DeniedCall, UsageError
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TOKEN = "REMIT_SIGNOFF_TOKEN"
 """The environment variable that holds an approver's token."""
+
+_APPROVES = ("a", "approve")
 
 
 def configure(actions: Any) -> None:
@@ -113,12 +115,16 @@ def answerable(state: State, start: str) -> StoredSignoff:
             f"request {asked.nonce[:SHOWN_ID]} has lapsed, which counts as a denial",
             remedy="a run that goes on asks anew: remit sessions resume SESSION",
         )
-    who = (asked.decision or {}).get("by") or "somebody"
+    who, short = (asked.decision or {}).get("by") or "somebody", asked.nonce[:SHOWN_ID]
+    if progress(asked) == "denied as edited":
+        raise DeniedCall(
+            f"request {short} was edited by {who}, and another one took its place",
+            remedy="remit signoff list shows what waits",
+        )
     words = {"consumed": f"was approved by {who}, and its call has run", "approved": f"was approved by {who} already"}
-    remedy = f"remit signoff revoke {asked.nonce[:SHOWN_ID]} takes that back" if asked.state == "approved" else ""
-    raise DeniedCall(
-        f"request {asked.nonce[:SHOWN_ID]} {words.get(asked.state, f'was denied by {who}')}", remedy=remedy
-    )
+    takes = "revoke" if asked.state == "approved" else "show"
+    remedy = f"remit signoff {takes} {short} " + ("takes that back" if takes == "revoke" else "shows the answer")
+    raise DeniedCall(f"request {short} {words.get(asked.state, f'was denied by {who}')}", remedy=remedy)
 
 
 def who_answers(state: State, name: str | None) -> tuple[str, str]:
@@ -179,12 +185,12 @@ def agreed_to(asked: StoredSignoff, text: str, digest: str | None, *, further: s
         screen.say("\n".join(rows("then", [further], screen.columns(sys.stdout), words=True)))
     _forget_typed()
     try:
-        return typed("Approve? [a] approve, anything else leaves it unanswered: ").strip().casefold() in (
-            "a",
-            "approve",
-        )
+        answer = typed("Approve? [a] approve, anything else leaves it unanswered: ").strip()
     except EOFError:
         return False
+    if answer.casefold() in _APPROVES and answer not in _APPROVES:
+        screen.warn(f"{answer} is not {answer.casefold()}: only what the question names approves")
+    return answer in _APPROVES
 
 
 def check_digest(asked: StoredSignoff, digest: str | None) -> None:
@@ -205,7 +211,10 @@ def decision(answer: Answer, asked: StoredSignoff, *, by: str, channel: str, rea
 
 def refused(asked: StoredSignoff, why: str) -> DeniedCall:
     """Return the error that says why an answer did not count."""
-    return DeniedCall(f"request {asked.nonce[:SHOWN_ID]} is as it was: {why}")
+    short = asked.nonce[:SHOWN_ID]
+    several = f"remit signoff approve {short} --as NAME, by that person (remit signoff people shows who has a token)"
+    remedy = several if asked.approvers > 1 else f"remit signoff show {short}"
+    return DeniedCall(f"request {short} is as it was: {why}", remedy=remedy)
 
 
 def left(asked: StoredSignoff) -> int:

@@ -45,7 +45,10 @@ def people_of(options: argparse.Namespace) -> int:
         if options.remove:
             if not state.remove_token(options.remove, by=person()):
                 raise UsageError(f"{options.remove} has no token", remedy="remit signoff people")
-            screen.say(screen.visible(f"{options.remove} has no token any more"))
+            if options.json:
+                screen.say_json({"removed": options.remove})
+            else:
+                screen.say(screen.visible(f"{options.remove} has no token any more"))
             return 0
         found = state.tokens()
     if options.json:

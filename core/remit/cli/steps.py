@@ -10,6 +10,7 @@ from remit.cli.waiting import Waiting
 
 if TYPE_CHECKING:
     from remit.loop.events import Event
+    from remit.values import Call
 
 COLUMNS = 100
 """Most columns of a line that may be cut; a narrower terminal cuts it sooner."""
@@ -26,6 +27,7 @@ class Steps:
         self._quiet = quiet
         self._agent = ""
         self._verdicts: dict[tuple[str, str], str] = {}
+        self._said: set[tuple[str, str]] = set()
         self._stream = stream or sys.stderr
         self._waiting = Waiting(moving=not quiet and stream is None and screen.is_terminal(sys.stderr))
 
@@ -48,7 +50,7 @@ class Steps:
             case events.Told():
                 self._line(f"told the model: {event.text}", "dim")
             case events.CallProposed():
-                self._line(f"-> {event.call.skill} {event.call.arguments}", "bold")
+                self._proposed(event.session, event.call)
             case events.CallDecided():
                 self._decided(event)
             case events.CallProgress():
@@ -126,11 +128,18 @@ class Steps:
             for line in event.text.splitlines()[:20]:
                 self._line(f"{event.skill}: {line}", "dim", indent=3)
 
+    def _proposed(self, session: str, call: Call) -> None:
+        self._said.add((session, call.id))
+        self._line(f"-> {call.skill} {call.arguments}", "bold")
+
     def _finished(self, event: object) -> None:
         from remit.loop.events import CallFinished
 
         assert isinstance(event, CallFinished)
         result = event.result
+        if (event.session, event.call.id) not in self._said:  # held up by another one, so that it never began
+            self._proposed(event.session, event.call)
+        self._said.discard((event.session, event.call.id))
         self._say_verdict(event.session, event.call.id, covered=result.status == "ok")
         self._line(
             f"<- {result.status} in {result.duration:.3f} s: {result.text}", "green" if result.status == "ok" else "red"

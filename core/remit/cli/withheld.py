@@ -1,7 +1,8 @@
-"""What a person is told when a session lacks skills that its agent has, and the run may have failed for that."""
+"""What a person is told of the skills that a session has: those that it lacks, and a list that waits for an answer."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.cli import screen
@@ -9,6 +10,19 @@ from remit.cli import screen
 if TYPE_CHECKING:
     from remit.agent import Agent
     from remit.loop.outcome import RunResult
+
+
+def with_open_list(speaker: Agent, result: RunResult) -> RunResult:
+    """Return the result, with how to answer where the run waits for the list of skills that its session is to have."""
+    from remit.cli.signoff import SHOWN_ID
+    from remit.skills import ENABLE_SKILLS
+
+    if result.status != "parked" or result.remedy or any(one.status == "parked" for one in result.calls):
+        return result
+    for one in speaker.state.signoffs():
+        if one.session == result.session and one.skill == ENABLE_SKILLS:
+            return replace(result, remedy=f"remit signoff show {one.nonce[:SHOWN_ID]}, and then approve or deny it")
+    return result
 
 
 def tell_of_withheld(speaker: Agent, result: RunResult) -> None:

@@ -12,7 +12,7 @@ from remit.deployment.reach import Reach
 from remit.extensions.extensions import NO_EXTENSIONS, Extensions
 from remit.loop.guards import Limits
 from remit.loop.prompt import Fragment, joined
-from remit.loop.speakers import Given, prompt_of, require_prices, speakers_of
+from remit.loop.speakers import OF_PROGRAM, Given, prompt_of, require_prices, speakers_of
 from remit.loop.voices import Choir, Speaker
 from remit.skills import RESERVED_PACK, Skill
 
@@ -168,7 +168,9 @@ def speakers_for(name: str, known: Known, above: Sequence[Speaker], means: Means
 def prompt_for(name: str, known: Known, means: Means) -> tuple[Fragment, ...]:
     """Return the fragments of an agent's system prompt, what it has to know of its place last."""
     given = Given(prompt=known.config.prompt)
-    return (*prompt_of(given, _apart(known, means), means.site.extensions), _duty(name, known))
+    found = prompt_of(given, _apart(known, means), means.site.extensions)
+    own = [replace(one, source=f"agent {name}") if one.source == OF_PROGRAM else one for one in found]
+    return (*own, _duty(name, known))
 
 
 def _apart(known: Known, means: Means) -> Config:

@@ -203,8 +203,15 @@ def _unranked(key: str, before: object, after: object) -> Iterator[Change]:
         for path in dict.fromkeys((*was, *now))
         if (was[path] != now[path] if path in was and path in now else path in new or path in gone)
     ]
+    found += [(path, gone.get(path), new.get(path)) for path in dict.fromkeys((*new, *gone)) if _whole(path, was, now)]
     for path, one, other in found or [((), before, after)]:
         yield Change(rank="unranked", line=f"{'.'.join((key, *path))}: {_shown(one)} becomes {_shown(other)}")
+
+
+def _whole(path: Key, was: Mapping[Key, Any], now: Mapping[Key, Any]) -> bool:
+    """Tell whether a table is new or gone as a whole, and holds no value that stands out."""
+    in_was, in_now = (any(key[: len(path)] == path for key in side) for side in (was, now))
+    return path not in was and path not in now and in_was != in_now
 
 
 def _standing_out(value: object) -> dict[Key, Any]:

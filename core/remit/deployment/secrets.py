@@ -153,11 +153,12 @@ def _checked(
     if pack not in asking:
         close = nearest(pack, tuple(asking))
         hint = f"; did you mean {close!r}?" if close else ""
-        raise UsageError(f"no pack {pack!r} is installed or locked here{hint}")
+        raise UsageError(f"no pack {pack!r} is installed or locked here{hint}", remedy="remit packs list")
     if name not in asking[pack]:
         close = nearest(name, asking[pack])
         hint = f"did you mean {close!r}?" if close else f"it asks for {', '.join(asking[pack]) or 'none'}"
-        raise UsageError(f"pack {pack} asks for no secret {name!r}; {hint}")
+        remedy = "remit secrets list shows what is asked for"
+        raise UsageError(f"pack {pack} asks for no secret {name!r}; {hint}", remedy=remedy)
     return files, pack, name
 
 

@@ -147,7 +147,8 @@ def read_baseline(path: str | Path) -> Baseline:
             figures=dict(body["figures"]),
         )
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise UsageError(f"the baseline {place} cannot be read: {error}", remedy="make it with --save") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"the baseline {place} cannot be read: {why}", remedy="make it with --save") from error
 
 
 def compare(before: Baseline, report: Report) -> Comparison:

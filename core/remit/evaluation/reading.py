@@ -33,7 +33,8 @@ def read_suite(path: str | Path) -> Suite:
             data = file.read(LARGEST + 1)
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the suite {place} cannot be read: {error}", remedy="remit eval --example") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"the suite {place} cannot be read: {why}", remedy="remit eval --example") from error
     if len(data) > LARGEST:
         raise UsageError(f"the suite {place} has more than {LARGEST // 1024 // 1024} MiB", remedy="split it")
     return parse_suite(text, place)

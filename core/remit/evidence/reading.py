@@ -82,6 +82,12 @@ class LogFile:
         return None if found is None else Row(*found)
 
 
+_DAMAGED = (
+    "end servers and runs that use it, and verify a copy that remit log backup made: "
+    "remit log verify --file COPY --key log.pub"
+)
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[LogFile]:
     """Open a log file to read it; nothing is written, and others may go on writing.
@@ -96,12 +102,12 @@ def opened(path: Path) -> Iterator[LogFile]:
     try:
         connection = _connect(path)
     except sqlite3.Error as error:
-        raise EvidenceError(f"{path} cannot be read: {error}") from error
+        raise EvidenceError(f"{path} cannot be read: {error}", remedy=_DAMAGED) from error
     try:
         _check(connection, path)
         yield LogFile(connection)
     except sqlite3.Error as error:
-        raise EvidenceError(f"{path} cannot be read: {error}", remedy="the file is damaged: use a backup") from error
+        raise EvidenceError(f"{path} cannot be read: {error}", remedy=_DAMAGED) from error
     finally:
         connection.close()
 

@@ -37,9 +37,9 @@ class Gate:
     """Decides who may ask.
 
     With `identify`, that callable says who it is, and tokens count only where they are given, too. Else tokens
-    of the deployment do. Where nobody ever made one, only this machine may connect, under a name of its own, and not
-    through a proxy that says so; and who sends the key of this machine is the person here. Without any key everybody
-    is who can connect, where the embedding program says that.
+    of the deployment do. Where there are none, only this machine may connect, under a name of its own, and not through
+    a proxy that says so; and who sends the key of this machine is the person here. Without any key everybody is who
+    can connect, where the embedding program says that; once there was a token, no longer.
     """
 
     def __init__(
@@ -103,10 +103,14 @@ class Gate:
 
     @property
     def _alone(self) -> bool:
-        """Whether there is nobody but the person at this machine; never again once there was a token."""
+        """Whether there is nobody but the person at this machine.
+
+        That is so again once the last token is gone; but where no key is asked for, never again: then a removal would
+        let everybody in.
+        """
         if self._identify is not None:
             return False
-        self._need_token = self._need_token or self._tokens.exist()
+        self._need_token = (self._need_token and self._anyone_here) or self._tokens.exist()
         return not self._need_token
 
     async def _who(self, request: Request) -> Identity:

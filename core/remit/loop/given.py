@@ -108,4 +108,7 @@ def require_unfinished(state: State, session: str) -> None:
     if saved is None:
         raise UsageError(f"there is no session {session}", remedy="remit sessions list")
     if saved.status == "answered" or not saved.transcript:
-        raise UsageError(f"session {session} has come to its end", remedy=f"ask on with --session {session}")
+        raise UsageError(
+            f"session {session} has come to its end",
+            remedy=f"ask another question in it (on the command line: --session {session})",
+        )

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from remit.deployment.config import Config
 
 
+OF_PROGRAM = "the program"
+"""Where the fragments of a prompt come from that are given, and not read from `remit.toml`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Given:
     """What the program says about the model, see `Agent`; None for the deployment's word."""
@@ -48,7 +52,7 @@ def prompt_of(given: Given, config: Config, extensions: Extensions) -> tuple[Fra
     if given.prompt is None:
         return fragments(config.agent.prompt, added, config.agent.fragments, source="remit.toml")
     overrides = {name: text for name, text in config.agent.fragments.items() if "." in name}
-    return fragments(given.prompt, added, overrides, source="the program")
+    return fragments(given.prompt, added, overrides, source=OF_PROGRAM)
 
 
 def speakers_of(

@@ -34,9 +34,7 @@ _NARROWER = "The window is narrower than it was, so what was shown may be broken
 _ANSWERS: dict[str, Answer] = {
     "": "deny",
     "a": "once",
-    "allow": "once",
     "s": "session",
-    "session": "session",
     "e": "edit",
     "edit": "edit",
     "d": "deny",
@@ -206,12 +204,13 @@ def _read_answer(screen: _Screen, request: SignoffRequest) -> tuple[Answer, str]
             helped += 1
             screen.write(_HELP)
             continue
-        answer = answers.get(word.casefold())
-        if answer is not None:
-            return answer, _reason(screen, answer, word, rest)
+        meant = answers.get(word.casefold())
+        if meant is not None and (word in answers or meant not in APPROVING):
+            return meant, _reason(screen, meant, word, rest)
         tries -= 1
         keys = ", ".join(key for key in ("a", "s", "e", "d") if key in answers)
-        screen.write(f"Type {keys}, q or ?; nothing else allows it.\n")
+        small = " in small letters" if meant is not None else ""
+        screen.write(f"Type {keys}, q or ?{small}; nothing else allows it.\n")
     return "deny", "no clear answer"
 
 

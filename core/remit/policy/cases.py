@@ -98,7 +98,9 @@ def read_cases(path: str | Path) -> list[Case]:
         text = place.read_text("utf-8")
         found = _lines(text) if place.suffix == ".jsonl" else tomllib.loads(text).get("case", [])
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        remedy = "name a file with [[case]] tables (skill, arguments, verdict), or .jsonl with such an object a line"
+        raise UsageError(f"{path} cannot be read: {why}", remedy=remedy) from error
     if not found:
         raise UsageError(f"{path} holds no case", remedy="write [[case]] tables with skill, arguments and verdict")
     return [_case(number, one, path) for number, one in enumerate(found, 1)]
@@ -123,7 +125,9 @@ def judged(case: Case, skills: Mapping[str, Skill], rules: Rules, switches: Swit
         raise UsageError(f"no skill {case.skill} is enabled here{hint}", remedy="remit audit")
     checked = Arguments(skill.schema).check(json.dumps(case.arguments))
     if isinstance(checked, Rejected):
-        raise UsageError(f"the arguments do not fit {case.skill}: {checked.message}")
+        wrong = checked.message.partition("\n")[2] or checked.message
+        remedy = "write them as that says" if "\nExpected: " in checked.message else "remit prompt show has its schema"
+        raise UsageError(f"the arguments do not fit {case.skill}:\n{wrong}", remedy=remedy)
     off = None if switches is None else switches.off(skill.pack, skill.name)
     if off is not None:
         return decision_when_off(off)
