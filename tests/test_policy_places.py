@@ -153,7 +153,7 @@ SHIFTING = (
     "/tmp/../proc/self/cwd/x",
     "../../../../../../../../../../../../proc/self/cwd/x",
     "/proc/thread-self/cwd/x",
-    "/proc/1/root",
+    "/proc/self/root",
     "/proc/self/fd/0",
     "/dev/stdin",
     "/dev/./fd/3",
